@@ -1,6 +1,6 @@
 """The columns of information_schema.
 
-Owns: the names of its tables and columns, and which of them are numbers.
+Owns: the names of its tables and columns, and which of them are numbers or times.
 Must not know: what stands in them.
 """
 
@@ -114,6 +114,12 @@ NUMBERS: Final = frozenset(
         "ROWS_PER_SECOND",
         "LEFT_SECOND",
         "ERROR",
+    }
+)
+TIMES: Final = frozenset(
+    {
+        *("CREATE_TIME", "UPDATE_TIME", "CHECK_TIME", "CREATED", "LAST_ALTERED", "LAST_START_TIME", "LAST_STOP_TIME"),
+        *("FINISH_TIME", "SINCE", "SOURCE_TIME", "COMMIT_TIME", "DDL_TIME"),
     }
 )
 TABLES: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _COLUMNS.items()}

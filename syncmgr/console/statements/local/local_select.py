@@ -16,6 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.limits import KiB
+from syncmgr.console.statements.local.comparisons import compare_as_mysql
 from syncmgr.console.statements.local.mysql_words import as_sqlite
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
@@ -156,8 +157,7 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
         table.set("this", exp.to_identifier(table.name.lower()))
     told = _told(tree, replace(asker, now=asker.now.astimezone(dt.UTC)))  # as all times there are
     as_sqlite(told)
-    for collate in list(told.find_all(exp.Collate)):
-        collate.replace(collate.this)
+    compare_as_mysql(told)
     return LocalSelect(
         sql=_having_without_group(told).sql("sqlite", identify=True, comments=False),
         tables=frozenset(table.name.lower() for table in tables),

@@ -10,8 +10,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from syncmgr.console.statements.local.sqlite_texts import CONCAT_BY, FORMAT, LEFT_OF, RIGHT_OF
+from syncmgr.console.statements.local.sqlite_texts import BYTES_OF, CONCAT_BY, FORMAT, LEFT_OF, RIGHT_OF
 from syncmgr.console.statements.local.sqlite_times import ADD_INTERVAL, APART, DATE_FORMAT, PART_OF, PARTS, UNITS
+from syncmgr.console.table_columns import TIMES
 from syncmgr.errors import Code, SyncError
 
 TRUTH: Final = {"true": "1", "false": "0"}
@@ -24,7 +25,7 @@ _ADDED: Final = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp)  # what sqlglot puts a
 def as_sqlite(tree: exp.Query) -> None:
     """Changes the tree. Raises QUERY_FAILED for what SQLite would answer with another value."""
     if tree.find(exp.JSONPathWildcard):
-        raise _refused("wildcards in a JSON path are not supported; name each key")
+        raise refused("wildcards in a JSON path are not supported; name each key")
     _order_concats(tree)
     for node in list(tree.walk(bfs=False))[::-1]:  # what is inside first
         change = _WORDS.get(type(node))
@@ -49,7 +50,7 @@ def _order_concats(tree: exp.Query) -> None:
         node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
 
 
-def _refused(why: str) -> SyncError:
+def refused(why: str) -> SyncError:
     return SyncError(Code.QUERY_FAILED, reason=f"metadata query: {why}")
 
 
@@ -63,7 +64,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
 def _unit(node: exp.Expr | None, known: frozenset[str]) -> exp.Expr:
     name = "" if node is None else node.name.upper()
     if name not in known:
-        raise _refused(f"unknown unit of time {name or '?'}; supported are {', '.join(sorted(known))}")
+        raise refused(f"unknown unit of time {name or '?'}; supported are {', '.join(sorted(known))}")
     return exp.Literal.string(name)
 
 
@@ -82,7 +83,7 @@ def _sum(node: exp.Expr) -> exp.Expr:
         left, right = right, left
     if not isinstance(right, exp.Interval):
         if _is_moment(left) or _is_moment(right):
-            raise _refused("a number cannot be added to a time; write INTERVAL 300 SECOND")
+            raise refused("a number cannot be added to a time; write INTERVAL 300 SECOND")
         return node
     return _moved(left, right.this, right.args.get("unit"), back=isinstance(node, exp.Sub))
 
@@ -90,6 +91,8 @@ def _sum(node: exp.Expr) -> exp.Expr:
 def _is_moment(node: exp.Expr) -> bool:
     """NOW() and its like are texts here already. As a number MySQL would write the digits one after the other."""
     inner = node.unnest()
+    if isinstance(inner, exp.Column):
+        return inner.name.upper() in TIMES
     return isinstance(inner, exp.Literal) and inner.is_string and _MOMENT.match(inner.name) is not None
 
 
@@ -98,7 +101,7 @@ def _in_zone(node: exp.Expr) -> exp.Expr:
 
 
 def _truncate(_node: exp.Expr) -> exp.Expr:
-    raise _refused("TRUNCATE is not supported; use ROUND or FLOOR")
+    raise refused("TRUNCATE is not supported; use ROUND or FLOOR")
 
 
 def _date_add(node: exp.Expr) -> exp.Expr:
@@ -131,7 +134,7 @@ def _format(node: exp.Expr) -> exp.Expr:
     """It has Python's directives in place of MySQL's, but for those that sqlglot does not know."""
     unknown = set(_DIRECTIVE.findall(node.args["format"].name)) - _DIRECTIVES
     if unknown:
-        raise _refused(f"{min(unknown)} is not supported in DATE_FORMAT")
+        raise refused(f"{min(unknown)} is not supported in DATE_FORMAT")
     return _call(DATE_FORMAT, _bare(node.this), node.args["format"])
 
 
@@ -160,7 +163,7 @@ def _json_keys(node: exp.Expr) -> exp.Expr:
     return _call("JSON_KEYS", exp.JSONExtractScalar(this=node.this, expression=path) if path else node.this)
 
 
-def _is_json(node: exp.Expr) -> bool:
+def is_json(node: exp.Expr) -> bool:
     inner = node.unnest()
     return isinstance(inner, exp.JSONExtract | exp.JSONExtractScalar | exp.JSONValue) or (
         isinstance(inner, exp.Anonymous) and inner.name.upper() == "JSON_UNQUOTE"
@@ -182,17 +185,17 @@ def _meant(text: exp.Expr) -> exp.Expr:
 def _equal(node: exp.Expr) -> exp.Expr:
     """Either may be meant: the text, or its value."""
     left, right = node.this, node.expression
-    if not _is_json(left):
+    if not is_json(left):
         left, right = right, left
     meant = _meant(right)
-    if not _is_json(left) or meant is right:
+    if not is_json(left) or meant is right:
         return node
     either = exp.In(this=left, expressions=[right, meant])
     return either if isinstance(node, exp.EQ) else exp.Not(this=either)
 
 
 def _in(node: exp.Expr) -> exp.Expr:
-    if _is_json(node.this):
+    if is_json(node.this):
         texts = node.expressions
         node.set("expressions", [*texts, *(meant for text in texts if (meant := _meant(text)) is not text)])
     return node
@@ -200,9 +203,9 @@ def _in(node: exp.Expr) -> exp.Expr:
 
 def _compared(node: exp.Expr) -> exp.Expr:
     left, right = node.this, node.expression
-    if _is_json(left):
+    if is_json(left):
         node.set("expression", _meant(right))
-    if _is_json(right):
+    if is_json(right):
         node.set("this", _meant(left))
     return node
 
@@ -227,8 +230,15 @@ def _anonymous(node: exp.Expr) -> exp.Expr:
             return node
 
 
+def _length(node: exp.Expr) -> exp.Expr:
+    """LENGTH counts bytes, CHAR_LENGTH characters."""
+    return _call(BYTES_OF, node.this) if node.args.get("binary") else node
+
+
 def _cast(node: exp.Expr) -> exp.Expr:
-    """CONVERT(... USING utf8mb4): every text is."""
+    """CONVERT(... USING utf8mb4): every text is. BINARY: each byte counts."""
+    if node.args["to"].is_type(exp.DType.BINARY):
+        return exp.Collate(this=node.this, expression=exp.var("BINARY"))
     return node.this if node.args["to"].is_type(exp.DType.CHARACTER_SET) else node
 
 
@@ -275,6 +285,7 @@ _WORDS: Final[Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]] = {
     exp.GTE: _compared,
     exp.LT: _compared,
     exp.LTE: _compared,
+    exp.Length: _length,
     exp.Left: _side(LEFT_OF),
     exp.Right: _side(RIGHT_OF),
     exp.Cast: _cast,

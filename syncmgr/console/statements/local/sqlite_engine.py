@@ -12,6 +12,7 @@ from typing import Final, Self
 from syncmgr.config.settings import find
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local import sqlite_times
+from syncmgr.console.statements.local.collation import COLLATION, compared
 from syncmgr.console.statements.local.spilled import Spilled
 from syncmgr.console.statements.local.sqlite_texts import AGGREGATES, FUNCTIONS, MAX_VALUE
 from syncmgr.console.wire.protocol import FieldType
@@ -64,6 +65,8 @@ class SqliteEngine:
         self._spill = spill
         # made on one thread and used on another, never on two at once
         self._db = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=0, isolation_level=None)
+        self._end = time.monotonic() + SECONDS
+        self._db.create_collation(COLLATION, self._compared)
         for name, count, function in (*FUNCTIONS, *sqlite_times.FUNCTIONS):
             self._db.create_function(name, count, function, deterministic=True)
         for name, count, aggregate in AGGREGATES:
@@ -94,12 +97,19 @@ class SqliteEngine:
         try:
             cursor = self._db.execute(sql, parameters)
             names = [column[0] for column in cursor.description or ()]
-            return names, _bounded(cursor)
+            rows = _bounded(cursor)
+            if time.monotonic() > self._end:  # what was sorted after that is not in order
+                raise SyncError(Code.TIMED_OUT)
+            return names, rows
         except sqlite3.Error as error:
             raise _SPILLED if spilled.is_too_much else _explain(error) from error
 
+    def _compared(self, left: str, right: str) -> int:
+        """SQLite does not look at the clock while it sorts."""
+        return 0 if time.monotonic() > self._end else compared(left, right)
+
     def _guard(self, sql: str, spilled: Spilled) -> None:
-        end = time.monotonic() + SECONDS
+        self._end = end = time.monotonic() + SECONDS
         expressions = sql.count(",") + 1  # or fewer
         self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(min(MAX_VALUE, MAX_HELD // expressions), LEAST_VALUE))
         self._db.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)

@@ -13,12 +13,15 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.statements.local.collation import compared, folded, number_of, sorted_as
 
 MAX_VALUE: Final = 4 * MiB
 MAX_JSON: Final = 1 << 20  # characters that are parsed at once, while nobody else is answered
 MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
 MAX_PATTERN: Final = KiB  # characters of a LIKE
 MAX_COMPARED: Final = 20_000_000  # characters of a text by those of a part of a pattern that has _
+NUMBER_OF: Final = "NUMBER_OF"
+BYTES_OF: Final = "BYTES_OF"  # LENGTH of SQLite counts characters
 CONCAT_BY: Final = "GROUP_CONCAT_BY"
 LEFT_OF: Final = "LEFT_OF"  # a word of a join
 RIGHT_OF: Final = "RIGHT_OF"
@@ -73,7 +76,9 @@ class _ConcatBy:
 
 def _rank(key: object) -> tuple[int, object]:
     """NULL before numbers before texts."""
-    return (0, 0) if key is None else (1 + isinstance(key, str), key)
+    if isinstance(key, str):
+        return 2, sorted_as(key)
+    return (0, 0) if key is None else (1, key)
 
 
 def _substring_index(text: object, delimiter: object, count: int | None) -> str | None:
@@ -106,8 +111,10 @@ def _behind(whole: str, mark: str, count: int) -> str:
 def _field(wanted: object, *words: object) -> int:
     """As MySQL's default collation, without case."""
     refuse_above(MAX_VALUE, sum(len(str(word)) for word in words))
-    folded = [str(word).casefold() for word in words]
-    return 0 if wanted is None or str(wanted).casefold() not in folded else folded.index(str(wanted).casefold()) + 1
+    if wanted is None:
+        return 0
+    places = (place for place, word in enumerate(words, 1) if word is not None and not compared(str(word), str(wanted)))
+    return next(places, 0)
 
 
 def _left(text: object, count: int) -> str | None:
@@ -118,6 +125,14 @@ def _right(text: object, count: int) -> str | None:
     return None if text is None else str(text)[-count:] if count > 0 else ""
 
 
+def _upper(text: object) -> str | None:
+    return None if text is None else str(text).upper()
+
+
+def _lower(text: object) -> str | None:
+    return None if text is None else str(text).lower()
+
+
 def _format(number: object, decimals: int) -> str | None:
     try:
         return None if number is None else f"{float(str(number)):,.{min(max(decimals, 0), MOST_DECIMALS)}f}"
@@ -126,7 +141,7 @@ def _format(number: object, decimals: int) -> str | None:
 
 
 def _instr(text: object, part: object) -> int | None:
-    return None if text is None or part is None else str(text).lower().find(str(part).lower()) + 1
+    return None if text is None or part is None else folded(str(text)).find(folded(str(part))) + 1
 
 
 def _replace(text: object, old: object, new: object) -> str | None:
@@ -168,7 +183,7 @@ def _like(pattern: object, value: object, escape: object = "\\") -> bool | None:
     if pattern is None or value is None or escape is None:
         return None
     refuse_above(MAX_PATTERN, len(str(pattern)))
-    text, parts = str(value).casefold(), _parts(str(pattern).casefold(), str(escape).casefold())
+    text, parts = folded(str(value)), _parts(folded(str(pattern)), folded(str(escape)))
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
         return len(text) == len(first.text) and _found(first, text, 0) == 0
@@ -271,10 +286,14 @@ FUNCTIONS: Final = (
     ("TRIM", 2, _trimmed(left=True, right=True)),
     ("LTRIM", 2, _trimmed(left=True, right=False)),
     ("RTRIM", 2, _trimmed(left=False, right=True)),
-    ("UCASE", 1, lambda text: text if text is None else str(text).upper()),
+    ("UCASE", 1, _upper),
+    ("UPPER", 1, _upper),
     ("JSON_UNQUOTE", 1, _json_unquote),
     ("JSON_LENGTH", 1, _json_length),
     ("JSON_KEYS", 1, _json_keys),
-    ("LCASE", 1, lambda text: text if text is None else str(text).lower()),
+    ("LCASE", 1, _lower),
+    ("LOWER", 1, _lower),
+    (NUMBER_OF, 1, number_of),
+    (BYTES_OF, 1, lambda text: text if text is None else len(str(text).encode())),
 )
 AGGREGATES: Final = ((CONCAT_BY, 4, _ConcatBy),)

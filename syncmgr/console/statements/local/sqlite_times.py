@@ -45,6 +45,10 @@ _PARTS: Final[Mapping[str, Callable[[dt.datetime], int]]] = {
     "DAYOFYEAR": lambda at: at.timetuple().tm_yday,
 }
 PARTS: Final = frozenset(_PARTS)
+MOMENT_OF: Final = "MOMENT_OF"
+_CLOCK: Final = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,}))?)?"
+_LOOSE: Final = re.compile(rf"(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?:[T ]+{_CLOCK})?", re.ASCII)
+_DIGITS: Final = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)(?:\.(\d{1,}))?)?", re.ASCII)
 
 
 def _time(text: object) -> dt.datetime | None:
@@ -53,6 +57,17 @@ def _time(text: object) -> dt.datetime | None:
         return dt.datetime.fromisoformat(str(text)) if len(str(text)) <= LONGEST_TIME else None
     except ValueError:
         return None
+
+
+def moment_of(value: object) -> str | None:
+    """A time as all are compared. None: it is none."""
+    text = str(value).strip()
+    if (found := _DIGITS.fullmatch(text)) or (found := _LOOSE.fullmatch(text)):
+        *parts, fraction = (part or "0" for part in found.groups())
+        year, month, day, hour, minute, second = (f"{int(part):02}" for part in parts)
+        made = _time(f"{int(year):04}-{month}-{day} {hour}:{minute}:{second}.{fraction.ljust(6, '0')[:6]}")
+        return None if made is None else made.isoformat(" ", "microseconds")
+    return None
 
 
 def _text(at: dt.datetime) -> str:
@@ -184,6 +199,7 @@ def _time_format(time_of_day: object, pattern: object) -> str | None:
 
 
 FUNCTIONS: Final = (
+    (MOMENT_OF, 1, lambda value: None if value is None else moment_of(value)),
     (ADD_INTERVAL, 3, _add),
     (APART, 3, _apart),
     (PART_OF, 2, _part),

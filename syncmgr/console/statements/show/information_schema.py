@@ -10,6 +10,7 @@ from typing import Final
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope
 from syncmgr.console.ports import Catalog, History
+from syncmgr.console.statements.local.collation import COLLATION as COLLATED
 from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
@@ -27,6 +28,7 @@ _DATA_TYPES: Final = {
     "BINARY": "varbinary",
 }
 _PRECISIONS: Final = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19, "LARGEINT": 39, "FLOAT": 12, "DOUBLE": 22}
+_TEXT: Final = f"TEXT COLLATE {COLLATED}"
 _TEXTS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
@@ -82,7 +84,7 @@ def answer(
     with SqliteEngine(spill=spill) as lite:
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
-            kinds = [(column, "INTEGER" if column in NUMBERS else "TEXT COLLATE NOCASE") for column in TABLES[name]]
+            kinds = [(column, "INTEGER" if column in NUMBERS else _TEXT) for column in TABLES[name]]
             made = _ROWS[name](schema) if name in _ROWS else history.rows(name) if name in OF_HISTORY else ()
             lite.add(f"{INFORMATION_SCHEMA}.{quoted(name)}", kinds, made)
         names, rows = lite.ask(question.sql)
