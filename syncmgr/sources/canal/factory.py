@@ -15,7 +15,7 @@ from syncmgr.errors import Code
 from syncmgr.job.backoff import Retry
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
-from syncmgr.job.statement.words import folded_name
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal.cluster import SESSION_SECOND, Cluster, OneServer

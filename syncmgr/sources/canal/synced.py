@@ -14,7 +14,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects import untold
 from syncmgr.job.rows.batch import TableChanges
 from syncmgr.job.statement.nodes import Clause
-from syncmgr.job.statement.words import folded_table
+from syncmgr.job.types.folding import folded_table
 from syncmgr.sources.canal.proto import entry_pb2
 
 
