@@ -66,7 +66,7 @@ def test_a_server_that_takes_too_little_is_refused_at_start(server: MysqlServer,
 def test_what_is_too_large_at_once_is_no_outage(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """It says what to type, is stored as soon as that was typed, and nothing of it before; smaller values go on."""
     with server.global_variable("max_allowed_packet", str(LEAST)), closing(opened(url, tmp_path)) as store:
-        job = store.add(make_job(), Position(), 1.0)
+        job = store.jobs.add(make_job(), Position(), 1.0)
         for _ in range(2):
             with pytest.raises(SyncError) as refused:
                 store.ddl.refuse(job.id, LARGEST)
@@ -80,7 +80,7 @@ def test_what_is_too_large_at_once_is_no_outage(server: MysqlServer, url: str, t
 def test_what_no_packet_is_too_small_for_is_moved(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """A value that the database itself does not take: another one is named, and no setting."""
     with server.global_variable("max_allowed_packet", str(64 << 20)), closing(opened(url, tmp_path)) as store:
-        job = store.add(make_job(), Position(), 1.0)
+        job = store.jobs.add(make_job(), Position(), 1.0)
         with pytest.raises(SyncError) as refused:
             store.ddl.refuse(job.id, TOO_LONG)
         assert refused.value.code is Code.META_UNFIT

@@ -175,6 +175,8 @@ def streaming(dump: Callable[[Talk], None], executed: str = "") -> Callable[[Tal
             talk.send(*rows([b"Variable_name", b"Value"], variables.items()))
         elif b"CONVERT_TZ" in question:
             talk.send(*rows([b"shown"], [[b"2000-01-01 12:00:00"]]))
+        elif b"CONNECTION_ID" in question:
+            talk.send(*rows([b"thread"], [[b"1"]]))
         elif b"@@timestamp" in question:
             talk.send(*rows([b"at"], [[b"1700000000.000000"]]))
         elif b"gtid_executed" in question:
