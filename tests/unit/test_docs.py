@@ -9,6 +9,22 @@ import pytest
 from syncmgr.job.failure import TREATMENTS
 
 ROOT = Path(__file__).parents[2]
+CHANGES = ("Upgrade", "Added", "Changed", "Fixed", "Security")
+BY_SUBJECT = {"Added", "Fixed"}
+SUBJECTS = (
+    "Jobs and statements",
+    "Snapshots, ADD TABLE and RESYNC TABLE",
+    "MySQL and MariaDB as source",
+    "Canal as source",
+    "DDL of the source",
+    "The lake",
+    "Console, SELECT and clients",
+    "Users and security",
+    "Operation: SHOW, logs, backup, metadata",
+    "Speed",
+    "Install and packaging",
+    "Documents and tests",
+)
 
 
 def test_generated_parts_are_fresh() -> None:
@@ -73,3 +89,31 @@ def test_each_term_of_the_glossary_names_a_module_that_exists() -> None:
     assert len(terms) == len(lines)
     assert sorted(terms) == terms
     assert [module for _, module in terms if not (ROOT / "syncmgr" / module).is_file()] == []
+
+
+def parts_of(text: str, level: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """The text before the first heading of the level, and under each; the headings are known and in order."""
+    before, *rest = re.split(rf"^{level} (.+)\n", text, flags=re.MULTILINE)
+    assert rest[::2] == [heading for heading in known if heading in rest[::2]]
+    return before, dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def has_bullets(text: str) -> bool:
+    return re.search(r"^- ", text, re.MULTILINE) is not None
+
+
+def versions() -> list[str]:
+    return re.split(r"^## .+\n", (ROOT / "docs" / "changelog.md").read_text(), flags=re.MULTILINE)
+
+
+def test_each_change_stands_under_its_heading() -> None:
+    """docs/changelog.md: the headings are those of a fixed list, in order, and no bullet is outside of them."""
+    title, *each_version = versions()
+    assert not has_bullets(title)
+    for version in each_version:
+        before, changes = parts_of(version, "###", CHANGES)
+        assert not has_bullets(before)
+        for kind, text in changes.items():
+            outside, subjects = parts_of(text, "####", SUBJECTS if kind in BY_SUBJECT else ())
+            assert has_bullets(outside) == (kind not in BY_SUBJECT)
+            assert all(map(has_bullets, subjects.values()))
