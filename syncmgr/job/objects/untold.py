@@ -15,6 +15,7 @@ from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.words import UnclearError
 from syncmgr.job.statement.writing import written
 from syncmgr.job.types.column_type import sized
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import UNICODE, kept
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
@@ -72,7 +73,7 @@ def doubts(table: SourceTable, clauses: Iterable[nodes.Clause]) -> dict[str, str
     found: dict[str, str] = {}
     for clause in clauses:
         for column, how in _doubted(table, clause):
-            found.setdefault(column.name.casefold(), f"it {how} {SESSION}")
+            found.setdefault(folded_name(column.name), f"it {how} {SESSION}")
     return found
 
 

@@ -73,3 +73,14 @@ def test_what_the_count_of_columns_tells_goes_on(statement: str) -> None:
     """A list that names as many columns as the first rows have was written for the table behind the statement."""
     rows = unread().changes([ROW], altered(statement)).decode().to_pylist()
     assert [(row["id"], row["a"], row["b"]) for row in rows] == [(1, 11, 22)]
+
+
+@pytest.mark.parametrize("name", ["mass", "maß", "ΜΑΣς"])
+def test_what_a_statement_may_have_changed_of_a_column_stops_however_it_is_written(name: str) -> None:
+    """A session that is not strict may have cut values, of which canal sends no row."""
+    table = LearnedTable(channel(("d", "t"), "id BIGINT, m INT"), time_zone="UTC", address="canal")
+    rows = change([ID, Made(name, "int", sql_type=4)], INSERT, ["1", "11"])
+    table.changes([rows], None).decode()
+    with pytest.raises(SyncError, match=f"changes column '{name}' from int to smallint") as raised:
+        table.changes([], altered(f"ALTER TABLE t MODIFY `{name}` SMALLINT")).decode()
+    assert raised.value.code is Code.SOURCE_DDL
