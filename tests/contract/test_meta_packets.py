@@ -13,7 +13,7 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.failure import Remedy, remedy
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.database.engine import LEAST
+from syncmgr.meta.database.packets import LEAST
 from syncmgr.meta.store import Store
 from tests.support import metadata
 from tests.support.servers.databases import another

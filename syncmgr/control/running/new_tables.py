@@ -84,9 +84,7 @@ class NewTables:
         synced = [channel.source.label for channel in job.channels]
         self._store.ddl.mark_gone(job_id, but=[*synced, *(".".join(table) for table in coming.there)])
         try:
-            self._runs.wait_for_ending(
-                coming.joining.channels, LOOK_SECOND
-            )  # in a job's own thread, so for a moment only
+            self._runs.wait_for_ending(coming.joining.channels, LOOK_SECOND)  # a job's own thread: for a moment only
             with made(self._catalog, coming.made), self._runs.changing:
                 taken = self._take_in(job, coming, tables)
         except SyncError as error:

@@ -15,7 +15,7 @@ from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
 from syncmgr.job.statement.table.keys import CASCADING
-from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.folding import folded_name, loosely_folded
 
 __all__ = [
     "Concern",
@@ -32,7 +32,6 @@ __all__ = [
     "touched",
 ]
 
-DOTTED_I: Final = "\u0130"
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
@@ -78,8 +77,8 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
         tables = touched(statement, default_db, synced)
         return Concern(tables=tables, rows_survive=False) if tables else None
     named = {_folded(table) for table in effect.tables}
-    database = _loose(effect.database) if effect.database is not None else None
-    hit = tuple(t for t in synced if _folded(t) in named or _loose(t[0]) == database)
+    database = loosely_folded(effect.database) if effect.database is not None else None
+    hit = tuple(t for t in synced if _folded(t) in named or loosely_folded(t[0]) == database)
     if not hit:
         return None
     return Concern(
@@ -174,8 +173,8 @@ def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Tab
 
 def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
     """The synced tables whose bare name stands anywhere in the text."""
-    text = _loose(statement)
-    return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(_loose(t[1]))}(?!\w)", text))
+    text = loosely_folded(statement)
+    return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(loosely_folded(t[1]))}(?!\w)", text))
 
 
 def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple[Table, ...]:
@@ -187,10 +186,10 @@ def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple
 
 
 def _can_mean(statement: str, default_db: str, table: Table) -> bool:
-    db, name = map(_loose, table)
-    text = _loose(statement)
+    db, name = map(loosely_folded, table)
+    text = loosely_folded(statement)
     places = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-    return any(_qualifier(text[: place.start()], _loose(default_db)) in {db, None} for place in places)
+    return any(_qualifier(text[: place.start()], loosely_folded(default_db)) in {db, None} for place in places)
 
 
 def _qualifier(before: str, default_db: str) -> str | None:
@@ -205,12 +204,7 @@ def _qualifier(before: str, default_db: str) -> str | None:
 
 
 def _folded(table: Table) -> Table:
-    return _loose(table[0]), _loose(table[1])
-
-
-def _loose(text: str) -> str:
-    """What any server may take for one name is one text: a dotted I, of which Python makes two characters, too."""
-    return text.replace(DOTTED_I, "i").casefold()
+    return loosely_folded(table[0]), loosely_folded(table[1])
 
 
 def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per statement

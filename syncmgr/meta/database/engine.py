@@ -1,21 +1,19 @@
 """How the metadata database is opened.
 
-Owns: the options of its connections, where the one of a folder lies, which character sets keep every name, and that
-nothing is sent which a server does not take at once: MySQL and MariaDB would end the connection, which looks as an
-outage does, and would again at each retry. PostgreSQL has no such limit below that of its values.
+Owns: the options of its connections, where the one of a folder lies, which character sets keep every name.
 Must not know: what is in it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DisconnectionError
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.meta.database import packets
 from syncmgr.meta.tables import METADATA
 
 META_FILE: Final = "meta.db"
@@ -28,15 +26,6 @@ HELD: Final = """SELECT k.table_name, k.constraint_name, k.column_name,
     ON (c.table_schema, c.table_name, c.column_name) = (k.table_schema, k.table_name, k.column_name)
     WHERE k.table_schema = DATABASE() AND k.referenced_table_name IS NOT NULL AND c.character_set_name IS NOT NULL"""
 TIMEOUTS: Final[Mapping[str, tuple[str, ...]]] = {"pymysql": ("connect_timeout", "read_timeout", "write_timeout")}
-
-LEAST: Final = 16 << 20  # the default of MariaDB; statements of max_statement_bytes, with all their quotes, fit
-MOST: Final = 1 << 30  # that a server can be set to
-SESSION: Final = "SELECT @@max_allowed_packet"
-GLOBAL: Final = "SELECT @@GLOBAL.max_allowed_packet"
-KEY: Final = "max_allowed_packet"
-AROUND: Final = 1024  # bytes of a packet that are not of the statement, and more
-LONGEST: Final = 8  # bytes that a character may become: four, each with a backslash
-MYSQL: Final = frozenset({"mysql", "mariadb"})
 
 
 def sqlite_url(folder: Path) -> str:
@@ -56,16 +45,16 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
     engine = create_engine(url, pool_pre_ping=not is_file, connect_args=limits)  # no server that could have closed it
     if is_file:
         event.listen(engine, "connect", _set_pragmas)
-    elif engine.dialect.name in MYSQL:
+    elif engine.dialect.name in packets.LIMITED:
         event.listen(engine, "connect", _be_strict)
-        _watch_packets(engine)
+        packets.watch(engine)
     return engine
 
 
 def refuse_unfit(engine: Engine) -> None:
     """Raises META_CHARSET, META_PACKET where a server would not keep all that is stored; each says what to type."""
     _refuse_charset(engine)
-    _refuse_small_packets(engine)
+    packets.refuse_small(engine)
 
 
 def _refuse_charset(engine: Engine) -> None:
@@ -122,82 +111,3 @@ def _be_strict(connection: Any, _record: object) -> None:  # noqa: ANN401 - a dr
 def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-# -- how much a server of MySQL or MariaDB takes at once
-
-
-def _refuse_small_packets(engine: Engine) -> None:
-    """Raises META_PACKET where a server takes less than what may have to be stored."""
-    if engine.dialect.name not in MYSQL:
-        return
-    with engine.connect() as connection:
-        limit = int(connection.execute(text(SESSION)).scalar_one())
-    if limit < LEAST:
-        raise _refused(limit, f"up to {LEAST} have to be stored", LEAST)
-
-
-def _watch_packets(engine: Engine) -> None:
-    """Whatever is too large raises META_PACKET, and is not sent."""
-    watch = _Watch()
-    event.listen(engine, "connect", watch.learn)
-    event.listen(engine, "checkout", watch.renew)
-    event.listen(engine, "before_cursor_execute", watch.refuse_large)
-
-
-class _Watch:
-    """Of one engine. A connection keeps the limit of when it was made, whatever is set later."""
-
-    def __init__(self) -> None:
-        self._refused = 0  # bytes of the largest that was
-
-    def learn(self, connection: Any, record: Any) -> None:  # noqa: ANN401 - a driver's own connection
-        record.info[KEY] = _asked(connection, SESSION)
-
-    def renew(self, connection: Any, record: Any, _proxy: object) -> None:  # noqa: ANN401 - see above
-        """One that was made before the limit was raised is replaced."""
-        if record.info[KEY] <= self._refused < _asked(connection, GLOBAL):
-            raise DisconnectionError
-
-    def refuse_large(
-        self,
-        connection: Connection,
-        cursor: Any,  # noqa: ANN401 - a driver's own cursor
-        statement: str,
-        parameters: object,
-        _context: object,
-        executemany: bool,  # noqa: FBT001 - as SQLAlchemy calls it
-    ) -> None:
-        limit = connection.info[KEY]
-        for row in cast("Sequence[object]", parameters) if executemany else [parameters]:
-            if LONGEST * (len(statement) + sum(map(_length, _values(row)))) + AROUND < limit:
-                continue
-            size = len(cursor.mogrify(statement, row).encode(errors="surrogateescape")) + AROUND
-            if size >= limit:
-                self._refused = max(self._refused, size)
-                raise _refused(limit, f"{size} were to be stored", size)
-
-
-def _asked(connection: Any, question: str) -> int:  # noqa: ANN401 - a driver's own connection
-    with closing(connection.cursor()) as cursor:
-        cursor.execute(question)
-        return int(cursor.fetchone()[0])
-
-
-def _values(row: object) -> Iterator[object]:
-    yield from row.values() if isinstance(row, Mapping) else cast("Sequence[object]", row or ())
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str | bytes) else AROUND // LONGEST
-
-
-def _refused(limit: int, reason: str, size: int) -> SyncError:
-    least = LEAST
-    while least <= size and size > LEAST and least < MOST:
-        least *= 2
-    told = (
-        f"its max_allowed_packet is {limit} bytes, and {reason}; type there: SET GLOBAL max_allowed_packet = {least}; "
-        "and write that into the server's configuration, too, for its next start"
-    )
-    return SyncError(Code.META_PACKET, reason=told)

@@ -15,7 +15,7 @@ from syncmgr.errors import Code
 from syncmgr.job.backoff import Retry
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
-from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.folding import DOTTED_I, folded_name
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal.cluster import SESSION_SECOND, Cluster, OneServer
@@ -28,7 +28,6 @@ from syncmgr.sources.port import Plan, Trouble
 
 GRACE_SECOND: Final = 5.0
 RETRY_SECOND: Final = 0.5
-DOTTED_I: Final = "\u0130"
 SIGMAS: Final = frozenset("σς")
 PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
 

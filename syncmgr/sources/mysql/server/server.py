@@ -5,6 +5,7 @@ Must not know: jobs, tables, how the stream is read.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from pymysql import err
@@ -142,7 +143,9 @@ class Server:
 
     def end(self) -> Position:
         """Of the binlog, as a place in its files alone. Raises SOURCE_GRANT_MISSING."""
-        row = self._binlog_status()[0]
+        return self._end_in(self._binlog_status()[0])
+
+    def _end_in(self, row: dict[str, Any]) -> Position:
         return Position(file=str(row["File"]), offset=int(row["Position"]), server=self.id)
 
     def latest(self) -> Position:
@@ -150,8 +153,7 @@ class Server:
         row = self._binlog_status()[0]
         if self.mariadb or not self.by_gtid:
             return self._placed(str(row["File"]), int(row["Position"]))
-        gtids = str(GtidSet.parse(row["Executed_Gtid_Set"]))
-        return Position(gtids=gtids, file=str(row["File"]), offset=int(row["Position"]), server=self.id)
+        return replace(self._end_in(row), gtids=str(GtidSet.parse(row["Executed_Gtid_Set"])))
 
     def latest_shown(self) -> Position:
         """MariaDB alone says up to where in the binlog a consistent read sees."""
