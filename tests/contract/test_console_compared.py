@@ -104,6 +104,11 @@ job_id FROM sync_ddl WHERE outcome <> 'OK' ORDER BY 1
 job_id FROM sync_ddl WHERE NOT (outcome = 'OK') ORDER BY 1
 job_id FROM sync_ddl WHERE outcome NOT IN ('ok', NULL) ORDER BY 1
 job_id FROM sync_ddl WHERE state IN ('SKIP', 'done') ORDER BY 1
+job_id FROM sync_ddl WHERE state IN ('SKIP', 1) ORDER BY 1
+job_id FROM sync_ddl WHERE state IN (0) ORDER BY 1
+job_id FROM sync_ddl WHERE position IN (1, '2', NULL) ORDER BY 1
+job_id FROM sync_ddl WHERE job_schema NOT IN ('x', 1, NULL) ORDER BY 1
+job_id FROM sync_ddl WHERE position NOT IN ('2', 7) ORDER BY 1
 job_id FROM sync_ddl WHERE 'skip' = state ORDER BY 1
 job_id FROM sync_ddl WHERE state BETWEEN 'p' AND 's' ORDER BY 1
 job_id FROM sync_ddl WHERE state > 'DONE' ORDER BY 1

@@ -1,13 +1,15 @@
 """What a client may take, and what it can break: bare bytes, slow readers, KILL, garbage."""
 
+import gc
 import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import psutil
@@ -365,6 +367,8 @@ def test_an_expensive_question_is_ended(console: Running, monkeypatch: pytest.Mo
         assert [error.args[0] for error in raised] == [3024]
 
 
+LONGEST_SECOND = 0.6  # of computing; about 0.15 at rest
+
 LONG_TEXTS = [
     b"\x03SELECT " + b"1," * (1 << 16) + b"'information_schema'",
     b"\x03SELECT * FROM information_schema.tables WHERE table_name IN (" + b"1," * 15_000 + b"1)",
@@ -374,24 +378,43 @@ LONG_TEXTS = [
 ]
 
 
+@pytest.fixture
+def small_heap() -> Iterator[None]:
+    """A collection of garbage that walks over what all tests before have left would count as a wait."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def longest_of(running: Callable[[], bool], ask: Callable[[], object]) -> float:
+    """Seconds that this process computed during the longest of the answers, which are asked for while it is running."""
+    longest = 0.0
+    while running():
+        started, begun = time.process_time(), time.monotonic()
+        ask()
+        longest = max(longest, time.process_time() - started)
+        assert time.monotonic() - begun < PROMPT_SECOND
+    return longest
+
+
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("packet", LONG_TEXTS, ids=["names", "question", "point", "comments", "quotes"])
 def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
     """However long a statement takes to read, and whatever is in it, other clients are answered meanwhile: no answer
     waits for much of what this process computes, nor for a lock.
     """
-    with console.raw() as busy, console.connect() as other, other.cursor() as cursor:
-        busy.log_in()
-        busy.sequence = -1
-        busy.write(packet)
-        longest = 0.0
-        answered = threading.Thread(target=busy.read)
-        answered.start()
-        while answered.is_alive():
-            started, begun = time.process_time(), time.monotonic()
-            cursor.execute("SELECT 42")
-            longest = max(longest, time.process_time() - started)
-            assert time.monotonic() - begun < PROMPT_SECOND
-        assert longest < 0.6
+
+    def longest() -> float:
+        with console.raw() as busy, console.connect() as other, other.cursor() as cursor:
+            busy.log_in()
+            busy.sequence = -1
+            busy.write(packet)
+            answered = threading.Thread(target=busy.read)
+            answered.start()
+            return longest_of(answered.is_alive, lambda: cursor.execute("SELECT 42"))
+
+    assert median(longest() for _ in range(5)) < LONGEST_SECOND
 
 
 COMPUTED = {
@@ -402,26 +425,23 @@ COMPUTED = {
 }
 
 
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("statements", COMPUTED.values(), ids=COMPUTED)
 def test_what_is_computed_without_a_table_holds_up_nobody(console: Running, statements: list[str]) -> None:
     """However long the values of user variables are, and however many expressions a statement has."""
-    with console.connect() as busy, console.connect() as other, other.cursor() as cursor:
-        done, longest = threading.Event(), 0.0
 
-        def compute() -> None:
-            with busy.cursor() as mine, suppress(pymysql.err.MySQLError):
-                for statement in statements:
-                    mine.execute(statement)
-            done.set()
+    def compute(busy: "pymysql.Connection[Any]") -> None:
+        with busy.cursor() as mine, suppress(pymysql.err.MySQLError):
+            for statement in statements:
+                mine.execute(statement)
 
-        thread = threading.Thread(target=compute)
-        thread.start()
-        while not done.is_set():
-            started = time.process_time()
-            cursor.execute("SHOW SYNC JOB FROM demo")
-            longest = max(longest, time.process_time() - started)
-        thread.join()
-        assert longest < 0.6
+    def longest() -> float:
+        with console.connect() as busy, console.connect() as other, other.cursor() as cursor:
+            thread = threading.Thread(target=compute, args=[busy])
+            thread.start()
+            return longest_of(thread.is_alive, lambda: cursor.execute("SHOW SYNC JOB FROM demo"))
+
+    assert median(longest() for _ in range(5)) < LONGEST_SECOND
 
 
 def test_many_parameters_hold_up_nobody(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:

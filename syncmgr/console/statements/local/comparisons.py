@@ -78,20 +78,29 @@ def _compare(node: exp.Expr, aliases: frozenset[str]) -> None:
 
 
 def _among(node: exp.In, aliases: frozenset[str]) -> None:
-    """Each is compared by itself where a number stands beside a text."""
+    """A text is compared with the numbers among them as a number, and with the others as a text."""
     if is_json(node.this):
         return
-    kinds = {_kind(each, aliases) for each in (node.this, *node.expressions)}
-    if _kind(node.this, aliases) is Kind.TIME:
-        node.set("this", _moment(node.this))
-        node.set("expressions", [_moment(each) for each in node.expressions])
-    elif kinds == {Kind.NUMBER, Kind.TEXT}:
-        each = [exp.EQ(this=node.this.copy(), expression=one.copy()) for one in node.expressions]
-        for one in each:
-            _compare(one, aliases)
-        node.replace(exp.paren(exp.or_(*each)))
-    else:
-        node.set("this", _collated(node.this, aliases))
+    match _kind(node.this, aliases):
+        case Kind.TIME:
+            node.set("this", _moment(node.this))
+            node.set("expressions", [_moment(each) for each in node.expressions])
+        case Kind.NUMBER:
+            texts = (each for each in node.expressions if _kind(each, aliases) is Kind.TEXT)
+            for each in list(texts):
+                each.replace(_number(each))
+        case Kind.TEXT:
+            node.replace(_text_among(node, aliases))
+        case Kind.UNKNOWN:
+            return
+
+
+def _text_among(node: exp.In, aliases: frozenset[str]) -> exp.Expr:
+    numbers = [each for each in node.expressions if _kind(each, aliases) is Kind.NUMBER]
+    others = [each for each in node.expressions if _kind(each, aliases) is not Kind.NUMBER]
+    among_numbers = exp.In(this=_number(node.this), expressions=numbers)
+    among_others = exp.In(this=_collated(node.this, aliases), expressions=others)
+    return exp.paren(exp.or_(*(each for each in (among_numbers, among_others) if each.expressions)))
 
 
 def _between(node: exp.Between, aliases: frozenset[str]) -> None:
