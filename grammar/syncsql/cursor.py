@@ -258,9 +258,10 @@ class Cursor:
 
     def unseen(self, seen: set[str], name: str, what: str) -> str:
         """The name just taken, noted in seen; an error if it is there in any case."""
-        if name.casefold() in seen:
+        folded = "".join(character.lower()[0] for character in name)  # as a server does: ß is not ss
+        if folded in seen:
             raise self.error(f"{what} '{name}' is given twice", self.last())
-        seen.add(name.casefold())
+        seen.add(folded)
         return name
 
     def properties(self) -> tuple[Property, ...]:

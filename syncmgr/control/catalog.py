@@ -14,6 +14,7 @@ from typing import Final
 import syncsql
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.types import table_rules, target
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
@@ -120,14 +121,14 @@ class Catalog:
         """Returns its uuid."""
         self._tables.ready()
         fields = fields_of(table)
-        ids = {field.name.casefold(): field.id for field in fields}
+        ids = {folded_name(field.name): field.id for field in fields}
         # A folder of its own for every table: one dropped and made anew never meets its old files.
         plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
         return self._tables.create_table(
             table.db,
             table.name,
             fields,
-            [ids[key.casefold()] for key in table.keys],
+            [ids[folded_name(key)] for key in table.keys],
             [table_rules.parse_transform(text) for text in table.partition],
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
             properties={**properties_of(table, ids), **marks},
@@ -185,11 +186,11 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
     key = statement.key
     unique = key.columns if key and key.kind is syncsql.KeyKind.UNIQUE else ()
     duplicate = key.columns if key and key.kind is syncsql.KeyKind.DUPLICATE else ()
-    folded = {name.casefold() for name in unique}
+    folded = {folded_name(name) for name in unique}
     return TargetTable(
         db=db,
         name=statement.table.name,
-        columns=tuple(_column(each, key=each.name.casefold() in folded) for each in statement.columns),
+        columns=tuple(_column(each, key=folded_name(each.name) in folded) for each in statement.columns),
         keys=unique,
         duplicate_key=duplicate,
         partition=(*(_transform(each) for each in statement.partition_by), *_buckets(statement.distribution)),
@@ -255,9 +256,9 @@ def properties_of(table: TargetTable, ids: Mapping[str, int]) -> dict[str, str]:
     """Everything that Iceberg has no place for. `ids`: field ids by column name in lower case."""
 
     def numbers(names: Iterable[str]) -> str:
-        return ",".join(str(ids[name.casefold()]) for name in names)
+        return ",".join(str(ids[folded_name(name)]) for name in names)
 
-    types = {ids[column.name.casefold()]: column.type.text for column in table.columns}
+    types = {ids[folded_name(column.name)]: column.type.text for column in table.columns}
     found = dict(CREATED) | dict(table.properties) | {TYPES: json.dumps(types)}
     if table.keys:
         found[UNIQUE_KEY] = numbers(table.keys)

@@ -255,6 +255,16 @@ def test_composite_keys_are_upserted(desk: Desk) -> None:
     desk.wait_for(f"SELECT a, b, v FROM {desk.name}.t ORDER BY a, b", [(1, "y", 20), (9, "x", 3)])
 
 
+def test_columns_that_are_two_to_the_server_are_two_in_the_lake(desk: Desk) -> None:
+    """A sharp s is not two of them: each is found by its own name, in the key too."""
+    desk.run("CREATE TABLE t (`straße` INT, strasse INT, v INT, PRIMARY KEY (`straße`, strasse))")
+    desk.table("t", "`straße` INT, strasse INT, v INT", "UNIQUE KEY(`straße`, strasse)")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.run("INSERT INTO t VALUES (1, 2, 0), (2, 1, 0)", "UPDATE t SET v = 9 WHERE strasse = 1")
+    desk.wait_for(f"SELECT `straße`, strasse, v FROM {desk.name}.t ORDER BY v", [(1, 2, 0), (2, 1, 9)])
+    assert [row[3] for row in desk.rows(f"DESC {desk.name}.t")] == ["PRI", "PRI", ""]
+
+
 def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
     """However a pause falls among transactions over both tables, both hold the same transactions."""
     for name in ("orders", "items"):

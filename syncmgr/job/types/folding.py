@@ -1,6 +1,7 @@
 """Names as a MySQL server compares them.
 
-Owns: which two names of columns, and of tables of a server that keeps these in lower case, are one.
+Owns: which two names of columns, and of tables of a server that keeps these in lower case, are one; which are one in
+Spark.
 Must not know: what is named.
 """
 
@@ -14,6 +15,13 @@ def folded_name(name: str) -> str:
     sigma at the end, and makes two of a dotted I; its `casefold` makes one of `ß` and `ss`, which are two columns.
     """
     return "".join(character.lower()[0] for character in name)
+
+
+def folded_in_lake(name: str) -> str:
+    """As Spark compares two names of columns, by Java's `equalsIgnoreCase`: each character in upper case, then in lower
+    case. What a server takes for one name is one here; both sigmas, and the micro sign and mu, are one here alone.
+    """
+    return folded_name("".join(upper if len(upper := character.upper()) == 1 else character for character in name))
 
 
 def loosely_folded(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.types.folding import folded_in_lake, folded_name
 from syncmgr.job.types.schema import (
     TargetColumn,
     TargetTable,
@@ -88,7 +89,7 @@ def _check_columns(table: TargetTable) -> None:
         raise _bad(table, "it has no columns")
     seen = set()
     for column in table.columns:
-        folded = column.name.casefold()
+        folded = folded_in_lake(column.name)
         if folded in seen:
             raise SyncError(Code.DUPLICATE_COLUMN, column=column.name)
         seen.add(folded)
@@ -103,7 +104,7 @@ def _check_key(table: TargetTable, names: tuple[str, ...], clause: str) -> None:
     for name in names:
         if table.column(name) is None:
             raise SyncError(Code.UNKNOWN_COLUMN, column=name, where=clause)
-    if len({name.casefold() for name in names}) < len(names):
+    if len({folded_in_lake(name) for name in names}) < len(names):
         raise _bad(table, f"a column is named twice in {clause}")
 
 
@@ -142,7 +143,7 @@ def parse_transform(text: str) -> Transform:
 def _sameness(transform: Transform) -> tuple[str, str]:
     """Iceberg refuses what is equal here."""
     kind = "time" if transform.kind in {"year", "month", "day", "hour"} else transform.kind
-    return kind, transform.column.casefold()
+    return kind, folded_in_lake(transform.column)
 
 
 _MOMENTS: Final = frozenset({"DATETIME", "TIMESTAMP"})
@@ -170,7 +171,7 @@ def _check_partition(table: TargetTable, transform: Transform) -> None:
     if column.type.name not in _PARTITIONABLE[transform.kind]:
         hint = "; write day(...) or hour(...)" if column.type.name in _MOMENTS else ""
         raise _bad(table, f"{transform.text} cannot place rows by a {column.type.text} column{hint}")
-    if table.keys and column.name.casefold() not in {key.casefold() for key in table.keys}:
+    if table.keys and folded_name(column.name) not in {folded_name(key) for key in table.keys}:
         reason = (
             f"it is partitioned by '{column.name}', which is not in its UNIQUE KEY: a row could change its partition"
         )

@@ -19,6 +19,7 @@ from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.console.wire.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable
 from syncsql import Filter, Limit, MetaKind, OrderItem
 
@@ -117,7 +118,7 @@ def type_of(column: TargetColumn) -> str:
 
 
 def _key(table: TargetTable, column: TargetColumn) -> str:
-    return "PRI" if column.name.casefold() in {key.casefold() for key in table.keys} else ""
+    return "PRI" if folded_name(column.name) in {folded_name(key) for key in table.keys} else ""
 
 
 def columns(table: TargetTable, *, full: bool) -> Listing:

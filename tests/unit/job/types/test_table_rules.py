@@ -59,6 +59,9 @@ def test_a_bad_table_is_refused(changes: dict[str, object], code: Code) -> None:
     ("columns", "code"),
     [
         (("id", "ID"), Code.DUPLICATE_COLUMN),
+        (("id", "\u0130d"), Code.DUPLICATE_COLUMN),
+        (("id", "\u03c3", "\u03c2"), Code.DUPLICATE_COLUMN),
+        (("id", "\u00b5", "\u03bc"), Code.DUPLICATE_COLUMN),
         (("id", "syncmgr_kind"), Code.BAD_TABLE),
         (("id", "_file"), Code.BAD_TABLE),
         (("id", "a\nb"), Code.BAD_NAME),
@@ -71,6 +74,13 @@ def test_bad_column_names_are_refused(columns: tuple[str, ...], code: Code) -> N
     with pytest.raises(SyncError) as caught:
         table_rules.check(table(columns=made))
     assert caught.value.code is code
+
+
+def test_names_that_are_two_everywhere_are_accepted() -> None:
+    """To MySQL and to Spark a sharp s is not two of them, and each has its own place in the key."""
+    names = ("id", "stra\u00dfe", "strasse")
+    made = tuple(TargetColumn(name=name, type=TargetType(name="INT"), nullable=False) for name in names)
+    table_rules.check(table(columns=made, keys=names, partition=("stra\u00dfe", "strasse")))
 
 
 def test_a_nullable_key_is_refused() -> None:
