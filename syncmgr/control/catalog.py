@@ -1,31 +1,20 @@
 """Databases and tables of the lake, as the console's statements mean them.
 
-Owns: from CREATE TABLE's values to an Iceberg table and back, Doris' words kept in its properties.
-Must not know: connections, jobs, how Iceberg is called.
+Owns: from CREATE TABLE's values to a target and back, what IF EXISTS forgives, which table is busy.
+Must not know: connections, jobs, how a table format keeps a target.
 """
 
-import json
-import re
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 import syncsql
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.types import table_rules, target
+from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
-from syncmgr.lake.iceberg.ancestry import token_property
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
 from syncmgr.lake.port import LakeTables
 
-TYPES: Final = target.TYPES
-UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
-DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
-COMMENT: Final = "comment"
-BY_JOB: Final = "syncmgr.made-for-a-job"
-TOKEN: Final = token_property("")
 ENGINES: Final = frozenset({"iceberg", "olap"})
 MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
 UTF8: Final = frozenset({"utf8", "utf8mb3", "utf8mb4"})
@@ -34,17 +23,6 @@ IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
     syncsql.OptionKind.COLLATE: "text compares by its bytes",
     syncsql.OptionKind.AUTO_INCREMENT: "values come from the source",
     syncsql.OptionKind.ROW_FORMAT: "data files are Parquet",
-}
-CREATED: Final[Mapping[str, str]] = {
-    FORMAT_VERSION: "3",
-    "write.delete.mode": "merge-on-read",
-    "write.update.mode": "merge-on-read",
-    "write.merge.mode": "merge-on-read",
-    "write.parquet.compression-codec": "zstd",
-    "read.split.open-file-cost": "262144",  # the files of young epochs go into one task, not some into each
-    "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
-    "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
-    "write.metadata.previous-versions-max": "20",
 }
 
 
@@ -95,8 +73,7 @@ class Catalog:
     def table(self, db: str, name: str) -> TargetTable:
         """Raises UNKNOWN_DATABASE, NO_SUCH_TABLE."""
         self._must_exist(db)
-        layout, properties = self._tables.describe(db, name)
-        return described(db, name, layout, properties)
+        return self._tables.describe(db, name)
 
     def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
         """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules.check` finds."""
@@ -105,7 +82,7 @@ class Catalog:
         self._must_exist(table.db)
         if table.name in self._tables.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
-        self._make(table, {})
+        self._make(table, for_job=False)
         return tuple(ignored(statement))
 
     def make(self, table: TargetTable) -> TargetTable:
@@ -115,24 +92,12 @@ class Catalog:
         """
         if table.uuid:
             self.unmake(table)
-        return replace(table, uuid=self._make(table, {BY_JOB: "yes"}))
+        return replace(table, uuid=self._make(table, for_job=True))
 
-    def _make(self, table: TargetTable, marks: Mapping[str, str]) -> str:
+    def _make(self, table: TargetTable, *, for_job: bool) -> str:
         """Returns its uuid."""
         self._tables.ready()
-        fields = fields_of(table)
-        ids = {folded_name(field.name): field.id for field in fields}
-        # A folder of its own for every table: one dropped and made anew never meets its old files.
-        plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
-        return self._tables.create_table(
-            table.db,
-            table.name,
-            fields,
-            [ids[folded_name(key)] for key in table.keys],
-            [table_rules.parse_transform(text) for text in table.partition],
-            folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
-            properties={**properties_of(table, ids), **marks},
-        )
+        return self._tables.create_table(table, for_job=for_job)
 
     def unmake(self, table: TargetTable) -> None:
         """The inverse of `make`. What somebody else has put under the name stays, and so does what a job writes to, or
@@ -236,78 +201,6 @@ def _buckets(distribution: syncsql.Distribution | None) -> tuple[str, ...]:
     if distribution is None or distribution.buckets in {None, 1} or not distribution.columns:
         return ()
     return (table_rules.Transform(kind="bucket", column=distribution.columns[0], width=distribution.buckets).text,)
-
-
-def fields_of(table: TargetTable) -> tuple[Field, ...]:
-    """Iceberg's columns, ids in the order of the statement."""
-    return tuple(
-        Field(
-            id=place,
-            name=column.name,
-            type=target.iceberg_type(column.type),
-            required=not column.nullable,
-            doc=column.comment,
-        )
-        for place, column in enumerate(table.columns, 1)
-    )
-
-
-def properties_of(table: TargetTable, ids: Mapping[str, int]) -> dict[str, str]:
-    """Everything that Iceberg has no place for. `ids`: field ids by column name in lower case."""
-
-    def numbers(names: Iterable[str]) -> str:
-        return ",".join(str(ids[folded_name(name)]) for name in names)
-
-    types = {ids[folded_name(column.name)]: column.type.text for column in table.columns}
-    found = dict(CREATED) | dict(table.properties) | {TYPES: json.dumps(types)}
-    if table.keys:
-        found[UNIQUE_KEY] = numbers(table.keys)
-    if table.duplicate_key:
-        found[DUPLICATE_KEY] = numbers(table.duplicate_key)
-    if table.comment:
-        found[COMMENT] = table.comment
-    return found
-
-
-def described(db: str, name: str, layout: Layout, properties: Mapping[str, str]) -> TargetTable:
-    """The inverse of `fields_of` and `properties_of`; what somebody else made is told in the nearest words."""
-    types: dict[str, str] = json.loads(properties.get(TYPES, "{}"))
-    names = {field.id: field.name for field in layout.fields}
-
-    def columns(key: str, otherwise: Iterable[int]) -> tuple[str, ...]:
-        stored = [int(number) for number in properties[key].split(",")] if key in properties else otherwise
-        return tuple(names[number] for number in stored if number in names)
-
-    return TargetTable(
-        db=db,
-        name=name,
-        columns=tuple(_described_column(field, types.get(str(field.id))) for field in layout.fields),
-        keys=columns(UNIQUE_KEY, layout.identifier),
-        duplicate_key=columns(DUPLICATE_KEY, ()),
-        partition=tuple(_described_transform(part, names) for part in layout.partition if part.transform != "void"),
-        comment=properties.get(COMMENT, ""),
-        properties=tuple(
-            (key, properties[key])
-            for key in table_rules.PROPERTIES
-            if properties.get(key, CREATED.get(key)) != CREATED.get(key)
-        ),
-        uuid=properties.get(UUID, ""),
-        writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
-        is_unused=properties.get(CHANGES) == "0",
-        is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
-    )
-
-
-def _described_column(field: Field, words: str | None) -> TargetColumn:
-    kind = target.parse_type(words) if words else target.from_iceberg(field.type)
-    if target.iceberg_type(kind) != field.type:  # its type was changed since
-        kind = target.from_iceberg(field.type)
-    return TargetColumn(name=field.name, type=kind, nullable=not field.required, comment=field.doc)
-
-
-def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
-    kind, _, width = part.transform.rstrip("]").partition("[")
-    return table_rules.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
 
 
 def statement_of(table: TargetTable) -> syncsql.CreateTable:

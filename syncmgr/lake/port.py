@@ -4,7 +4,7 @@ Owns: what each of them promises.
 Must not know: Iceberg's API, Spark, who asks.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from syncmgr.job.channel.description import ChannelDescription
@@ -14,8 +14,7 @@ from syncmgr.job.show_sync import IndexStanding, Ran
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.job.types.table_rules import Transform
-from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.job.types.schema import TargetTable
 
 
 class Commits(Protocol):
@@ -52,26 +51,16 @@ class LakeTables(Protocol):
     def views(self, db: str) -> list[str]:
         """Those of other engines."""
 
-    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
-        """Layout and properties. Raises NO_SUCH_TABLE."""
+    def describe(self, db: str, table: str) -> TargetTable:
+        """The inverse of `create_table`; what somebody else made is told in the nearest words. Raises NO_SUCH_TABLE."""
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """Those that may be read. Raises NO_SUCH_TABLE."""
 
     def create_namespace(self, db: str) -> None: ...
     def drop_namespace(self, db: str) -> None: ...
-    def create_table(
-        self,
-        db: str,
-        table: str,
-        fields: Iterable[Field],
-        identifier: Iterable[int],
-        partition: Iterable[Transform],
-        *,
-        folder: str,
-        properties: Mapping[str, str],
-    ) -> str:
-        """Returns the table's uuid."""
+    def create_table(self, table: TargetTable, *, for_job: bool) -> str:
+        """`for_job`: made by a job, not by CREATE TABLE. Returns the table's uuid."""
 
     def drop_table(self, db: str, table: str) -> None:
         """With its files."""

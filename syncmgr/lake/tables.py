@@ -5,18 +5,20 @@ Must not know: epochs, commits, upkeep.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
-from syncmgr.job.types.table_rules import Transform
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.job.types.table_rules import parse_transform
 from syncmgr.lake.commit.expressions import check_expressions
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
+from syncmgr.lake.target_table import described, fields_of, folder_of, identifier_of, properties_of
 
 
 class IcebergTables:
@@ -61,8 +63,11 @@ class IcebergTables:
         with asked():
             return self._iceberg().views(db)
 
-    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
-        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
+    def describe(self, db: str, table: str) -> TargetTable:
+        """Raises NO_SUCH_TABLE."""
+        return described(db, table, *self._found(db, table))
+
+    def _found(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
         if self._place.embedded:
             return self._shelf.describe(db, table)
         with asked():
@@ -88,22 +93,15 @@ class IcebergTables:
             self._iceberg().drop_namespace(db)
         self._confirm()
 
-    def create_table(
-        self,
-        db: str,
-        table: str,
-        fields: Iterable[Field],
-        identifier: Iterable[int],
-        partition: Iterable[Transform],
-        *,
-        folder: str,
-        properties: Mapping[str, str],
-    ) -> str:
-        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
-        location = f"{self._place.warehouse.rstrip('/')}/{folder}"
-        parts = [(part.kind, part.column, part.width) for part in partition]
+    def create_table(self, table: TargetTable, *, for_job: bool) -> str:
+        """Returns the table's uuid."""
+        location = f"{self._place.warehouse.rstrip('/')}/{folder_of(table)}"
+        parts = [(part.kind, part.column, part.width) for part in map(parse_transform, table.partition)]
+        fields, properties = fields_of(table), properties_of(table, for_job=for_job)
         with asked():
-            made = self._iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+            made = self._iceberg().create_table(
+                table.db, table.name, fields, identifier_of(table), parts, location, properties
+            )
         self._confirm()
         return made
 

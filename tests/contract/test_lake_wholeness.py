@@ -84,8 +84,8 @@ def test_metadata_that_are_packed_are_read(tables: Tables, size: int | None) -> 
     table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.metadata.compression-codec' = 'gzip')")
     done = table.commit([(INS, 2, 2)])
     assert pointer(table).location.endswith(".gz.metadata.json")
-    layout, _ = table.lake.tables.describe(table.db, table.name)
-    assert [field.name for field in layout.fields] == ["id", "v"]
+    described = table.lake.tables.describe(table.db, table.name)
+    assert [column.name for column in described.columns] == ["id", "v"]
     assert done.snapshot in table.lake.tables.snapshots(table.db, table.name)
     table.lake.check_whole(table.db, table.name)
     with harmed(path(pointer(table).location), size), pytest.raises(SyncError) as caught:

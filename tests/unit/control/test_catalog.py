@@ -1,47 +1,17 @@
-"""From CREATE TABLE to an Iceberg table and back, without one."""
+"""From CREATE TABLE to a target and back."""
 
 import pytest
 
 import syncsql
-from syncmgr.control.catalog import defined, described, fields_of, ignored, properties_of, statement_of
+from syncmgr.control.catalog import defined, ignored
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types import table_rules
-from syncmgr.lake.iceberg.layout import Layout, PartitionField
-
-STATEMENTS = [
-    "CREATE TABLE d.t (id BIGINT NOT NULL, v INT) UNIQUE KEY(id)",
-    "CREATE TABLE d.t (id BIGINT, b INT NOT NULL) UNIQUE KEY(b, id) DISTRIBUTED BY HASH(id) BUCKETS 4",
-    "CREATE TABLE d.t (a VARCHAR(9), b DATETIME(3), c TINYINT) DUPLICATE KEY(a) PARTITION BY (day(b), a)",
-    "CREATE TABLE d.t (a JSON COMMENT 'x') COMMENT 'y' PROPERTIES ('write.target-file-size-bytes' = '2000000')",
-]
 
 
 def parsed(sql: str) -> syncsql.CreateTable:
     [found] = syncsql.parse(sql)
     assert isinstance(found.statement, syncsql.CreateTable)
     return found.statement
-
-
-@pytest.mark.parametrize("sql", STATEMENTS)
-def test_a_table_comes_back_from_the_lake(sql: str) -> None:
-    """Its columns, keys, partitions, comments and properties, and its statement makes it once more."""
-    table = defined(parsed(sql), "d")
-    table_rules.check(table)
-    fields = fields_of(table)
-    ids = {field.name: field.id for field in fields}
-    transforms = [table_rules.parse_transform(text) for text in table.partition]
-    layout = Layout(
-        schema_id=0,
-        spec_id=0,
-        fields=fields,
-        partition=tuple(
-            PartitionField(name="p", transform=f"{t.kind}[{t.width}]" if t.width else t.kind, source_id=ids[t.column])
-            for t in transforms
-        ),
-        identifier=tuple(ids[key] for key in table.keys),
-    )
-    assert table == described("d", "t", layout, properties_of(table, ids))
-    assert table == defined(parsed(statement_of(table).sql()), "d")
 
 
 def test_key_columns_take_no_null() -> None:

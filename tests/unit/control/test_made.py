@@ -1,7 +1,7 @@
 """The targets of what is stored: they go again where that fails, and nothing else does."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.made_targets import made
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.iceberg.layout import CHANGES, UUID, Layout
+from syncmgr.job.types.schema import TargetTable
 from tests.unit.job.factories import make_target
 
 STARTING = SyncError(Code.LAKE_STARTING, reason="it starts")
@@ -19,9 +19,9 @@ ORDERS = ("demo", "orders")
 
 @dataclass
 class Lake:
-    """Tables by name: their properties, of which the uuid is one. `away`: it does not answer."""
+    """Tables by name. `away`: it does not answer."""
 
-    there: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    there: dict[tuple[str, str], TargetTable] = field(default_factory=dict)
     writers: dict[tuple[str, str], str] = field(default_factory=dict)
     numbered: int = 0
     away: SyncError | None = None
@@ -38,25 +38,26 @@ class Lake:
     def namespaces(self) -> list[str]:
         return ["demo"]
 
-    def create_table(self, db: str, table: str, *_: Any, folder: str, properties: Mapping[str, str]) -> str:
-        assert (db, table) not in self.there
+    def create_table(self, table: TargetTable, *, for_job: bool) -> str:
+        assert (table.db, table.name) not in self.there
         if len(self.there) == self.full_after:
             raise SyncError(Code.LAKE_FULL, reason="no space")
         self.numbered += 1
-        self.there[db, table] = {**properties, UUID: f"u{self.numbered}", CHANGES: "0"}
-        return f"u{self.numbered}"
+        uuid = f"u{self.numbered}"
+        self.there[table.db, table.name] = replace(table, uuid=uuid, is_unused=True, is_spare=for_job)
+        return uuid
 
-    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+    def describe(self, db: str, table: str) -> TargetTable:
         if (db, table) not in self.there:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
-        return Layout(schema_id=0, spec_id=0, fields=(), partition=()), self.there[db, table]
+        return self.there[db, table]
 
     def drop_table(self, db: str, table: str) -> None:
         del self.there[db, table]
 
     def replace_by_another(self) -> None:
         """Somebody has dropped our table, and made his own under its name."""
-        self.there[ORDERS][UUID] = "his"
+        self.there[ORDERS] = replace(self.there[ORDERS], uuid="his")
 
     def rename(self) -> None:
         self.there["demo", "his"] = self.there.pop(ORDERS)
@@ -68,7 +69,7 @@ class Lake:
         self.writers[ORDERS] = "demo.job2"
 
     def fill(self) -> None:
-        self.there[ORDERS][CHANGES] = "1"
+        self.there[ORDERS] = replace(self.there[ORDERS], is_unused=False, is_spare=False)
 
 
 def store(lake: Lake, happens: Callable[[Lake], object]) -> None:
@@ -122,7 +123,7 @@ def test_a_spare_target_makes_room() -> None:
     catalog = lake.catalog()
     first = catalog.make(make_target())
     second = catalog.make(first)
-    assert (first.uuid, second.uuid, lake.there[ORDERS][UUID]) == ("u1", "u2", "u2")
+    assert (first.uuid, second.uuid, lake.there[ORDERS].uuid) == ("u1", "u2", "u2")
     lake.fill()
     with pytest.raises(AssertionError):
         catalog.make(second)
@@ -132,6 +133,6 @@ def test_a_spare_target_makes_room() -> None:
 def test_a_table_of_a_statement_is_never_spare() -> None:
     """Whoever has typed CREATE TABLE means it to be there, rows or not."""
     lake = Lake()
-    lake.catalog()._make(make_target(), {})
+    lake.catalog()._make(make_target(), for_job=False)
     found = lake.catalog().table(*ORDERS)
     assert (found.is_unused, found.is_spare) == (True, False)

@@ -1,0 +1,124 @@
+"""A target as a table of Iceberg, and back.
+
+Owns: its fields and properties, in which what Iceberg has no place for is kept.
+Must not know: statements, Java, Spark.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from syncmgr.job.types import table_rules, target
+from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.schema import TargetColumn, TargetTable
+from syncmgr.lake.iceberg.ancestry import token_property
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
+
+TYPES: Final = target.TYPES
+UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
+DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
+COMMENT: Final = "comment"
+BY_JOB: Final = "syncmgr.made-for-a-job"
+TOKEN: Final = token_property("")
+CREATED: Final[Mapping[str, str]] = {
+    FORMAT_VERSION: "3",
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.parquet.compression-codec": "zstd",
+    "read.split.open-file-cost": "262144",  # the files of young epochs go into one task, not some into each
+    "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
+    "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+def fields_of(table: TargetTable) -> tuple[Field, ...]:
+    """Iceberg's columns, ids in the order of the statement."""
+    return tuple(
+        Field(
+            id=place,
+            name=column.name,
+            type=target.iceberg_type(column.type),
+            required=not column.nullable,
+            doc=column.comment,
+        )
+        for place, column in enumerate(table.columns, 1)
+    )
+
+
+def properties_of(table: TargetTable, *, for_job: bool = False) -> dict[str, str]:
+    """Everything that Iceberg has no place for. `for_job`: made by a job, not by CREATE TABLE."""
+    ids = _ids(table)
+
+    def numbers(names: Iterable[str]) -> str:
+        return ",".join(str(ids[folded_name(name)]) for name in names)
+
+    types = {ids[folded_name(column.name)]: column.type.text for column in table.columns}
+    found = dict(CREATED) | dict(table.properties) | {TYPES: json.dumps(types)}
+    if table.keys:
+        found[UNIQUE_KEY] = numbers(table.keys)
+    if table.duplicate_key:
+        found[DUPLICATE_KEY] = numbers(table.duplicate_key)
+    if table.comment:
+        found[COMMENT] = table.comment
+    return found | {BY_JOB: "yes"} if for_job else found
+
+
+def identifier_of(table: TargetTable) -> tuple[int, ...]:
+    """The ids of its key columns."""
+    ids = _ids(table)
+    return tuple(ids[folded_name(key)] for key in table.keys)
+
+
+def _ids(table: TargetTable) -> dict[str, int]:
+    return {folded_name(field.name): field.id for field in fields_of(table)}
+
+
+def folder_of(table: TargetTable) -> str:
+    """A folder of its own for every table: one dropped and made anew never meets its old files."""
+    plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
+    return f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}"
+
+
+def described(db: str, name: str, layout: Layout, properties: Mapping[str, str]) -> TargetTable:
+    """The inverse of `fields_of` and `properties_of`; what somebody else made is told in the nearest words."""
+    types: dict[str, str] = json.loads(properties.get(TYPES, "{}"))
+    names = {field.id: field.name for field in layout.fields}
+
+    def columns(key: str, otherwise: Iterable[int]) -> tuple[str, ...]:
+        stored = [int(number) for number in properties[key].split(",")] if key in properties else otherwise
+        return tuple(names[number] for number in stored if number in names)
+
+    return TargetTable(
+        db=db,
+        name=name,
+        columns=tuple(_described_column(field, types.get(str(field.id))) for field in layout.fields),
+        keys=columns(UNIQUE_KEY, layout.identifier),
+        duplicate_key=columns(DUPLICATE_KEY, ()),
+        partition=tuple(_described_transform(part, names) for part in layout.partition if part.transform != "void"),
+        comment=properties.get(COMMENT, ""),
+        properties=tuple(
+            (key, properties[key])
+            for key in table_rules.PROPERTIES
+            if properties.get(key, CREATED.get(key)) != CREATED.get(key)
+        ),
+        uuid=properties.get(UUID, ""),
+        writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
+        is_unused=properties.get(CHANGES) == "0",
+        is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
+    )
+
+
+def _described_column(field: Field, words: str | None) -> TargetColumn:
+    kind = target.parse_type(words) if words else target.from_iceberg(field.type)
+    if target.iceberg_type(kind) != field.type:  # its type was changed since
+        kind = target.from_iceberg(field.type)
+    return TargetColumn(name=field.name, type=kind, nullable=not field.required, comment=field.doc)
+
+
+def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
+    kind, _, width = part.transform.rstrip("]").partition("[")
+    return table_rules.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
