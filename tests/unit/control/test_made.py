@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.made_targets import made
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.types.schema import TargetTable
+from tests.support.memory_tables import MemoryTables
 from tests.unit.job.factories import make_target
 
 STARTING = SyncError(Code.LAKE_STARTING, reason="it starts")
@@ -18,42 +17,14 @@ ORDERS = ("demo", "orders")
 
 
 @dataclass
-class Lake:
-    """Tables by name. `away`: it does not answer."""
+class Lake(MemoryTables):
+    """What happens to its tables meanwhile. `busy`: the jobs that write to them."""
 
-    there: dict[tuple[str, str], TargetTable] = field(default_factory=dict)
-    writers: dict[tuple[str, str], str] = field(default_factory=dict)
-    numbered: int = 0
-    away: SyncError | None = None
-    full_after: int = 99
+    made: set[str] = field(default_factory=lambda: {"demo"})
+    busy: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
-        lake: Any = self
-        return Catalog(lake, lambda db, table: self.writers.get((db, table)))
-
-    def ready(self) -> None:
-        if self.away is not None:
-            raise self.away
-
-    def namespaces(self) -> list[str]:
-        return ["demo"]
-
-    def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        assert (table.db, table.name) not in self.there
-        if len(self.there) == self.full_after:
-            raise SyncError(Code.LAKE_FULL, reason="no space")
-        self.numbered += 1
-        uuid = f"u{self.numbered}"
-        self.there[table.db, table.name] = replace(table, uuid=uuid, is_unused=True, is_spare=for_job)
-        return uuid
-
-    def describe(self, db: str, table: str) -> TargetTable:
-        if (db, table) not in self.there:
-            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
-        return self.there[db, table]
-
-    def drop_table(self, db: str, table: str) -> None:
-        del self.there[db, table]
+        return Catalog(self, lambda db, table: self.busy.get((db, table)))
 
     def replace_by_another(self) -> None:
         """Somebody has dropped our table, and made his own under its name."""
@@ -66,7 +37,7 @@ class Lake:
         self.away = STARTING
 
     def take(self) -> None:
-        self.writers[ORDERS] = "demo.job2"
+        self.busy[ORDERS] = "demo.job2"
 
     def fill(self) -> None:
         self.there[ORDERS] = replace(self.there[ORDERS], is_unused=False, is_spare=False)
