@@ -6,12 +6,10 @@ some read the number as a signed 16-bit integer: ours stand between 20000 and 32
 Must not know: who raises an error or how it is shown.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeVar
 
-T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 MOST_SHOWN = 8192  # characters of a text that others have written: it is stored, logged and shown
 
@@ -95,14 +93,18 @@ class Code(Enum):
     TARGET_IN_USE = (
         20004,
         "HY000",
-        "Table '{table}' is already the target of sync job '{job}'; stop that job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels has it no more",
+        "Table '{table}' is already the target of sync job '{job}'; stop that job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels no longer lists it",
     )
     TARGET_OF_OTHERS = (
         20234,
         "HY000",
-        "Table '{table}' was written less than {second} seconds ago by a table of a sync job that this frontend does not know: it has just left its job here, or another frontend syncs into the table; stop the job of another, and wait so long",
+        "Table '{table}' was written less than {second} seconds ago by a table of a sync job that this frontend does not know: it has just left its job here, or another frontend syncs into the table; stop the job of the other frontend, and wait that long",
     )
-    DUPLICATE_MAPPING = 20005, "HY000", "The mapping from tables to tables must be one to one: '{table}' is named twice"
+    DUPLICATE_MAPPING = (
+        20005,
+        "HY000",
+        "Each source table goes to one target, and each target takes one source table: '{table}' is named twice",
+    )
     STALE_JOB = 20006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"
     NO_CHANNEL_KEY = 20007, "HY000", "Table '{table}': {reason}"
     PROPERTY_MISSING = 20008, "HY000", "Property '{name}' is missing in {where}"
@@ -162,8 +164,8 @@ class Code(Enum):
         "HY000",
         (
             "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have {done} before this statement,"
-            " and may have changed tables of the job by that: where it then led is not known, since the server was asked"
-            " only after it had run this statement, which took away or replaced what may have led there; compare the"
+            " and may have changed tables of the job by that; which ones is not known, since the server could be"
+            " asked only after this statement, which removed or replaced what they went through. Compare the"
             " tables of the job with the source, ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME."
             " Statement: {statement}"
         ),
@@ -198,7 +200,7 @@ class Code(Enum):
     SOURCE_XA = (
         20131,
         "HY000",
-        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, drop the target, and create both anew, or with a 'start' before its XA PREPARE",
+        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, drop the target, and create both again, or with a 'start' before its XA PREPARE",
     )
     SOURCE_XA_OPEN = (
         20132,
@@ -208,12 +210,12 @@ class Code(Enum):
     PREPARED_LOST = (
         20133,
         "HY000",
-        "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, drop the target, and create both anew",
+        "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, drop the target, and create both again",
     )
     SOURCE_CASCADES = (
         20135,
         "HY000",
-        'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; {cure}drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
+        'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; {cure}drop the action, or write "unlogged_cascades" = "accept" and accept that rows differ',
     )
     SOURCE_UNLOGGED = (
         20160,
@@ -228,44 +230,44 @@ class Code(Enum):
     RESYNC_COLUMNS = (
         20162,
         "HY000",
-        "Table '{table}' cannot be read anew into '{target}': {reason}",
+        "Table '{table}' cannot be read again into '{target}': {reason}",
     )
     SOURCE_UNNAMED = (
         20163,
         "HY000",
-        "The binlog of {address} has no names of columns, so an ALTER TABLE that it does not log is found only by looking; SET GLOBAL binlog_row_metadata = FULL on the server",
+        "The binlog of {address} has no column names, so an ALTER TABLE that is not logged is found only by comparing the table with what is known of it; SET GLOBAL binlog_row_metadata = FULL on the server",
     )
     SOURCE_TLS = (
         20165,
         "HY000",
-        "The MySQL server at {address} has not proved by TLS who it is, and was told nothing: {reason}",
+        "The MySQL server at {address} did not prove its identity by TLS, so no password was sent: {reason}",
     )
     SOURCE_CLEAR_PASSWORD = (
         20166,
         "HY000",
-        'The MySQL server at {address} asks for the password of user \'{user}\' itself ({plugin}), which goes over verified TLS alone, and was not told it; set "{ssl}" = "verify_identity" and "{ca}", or let that user log in by caching_sha2_password',
+        'The MySQL server at {address} asks for the password of user \'{user}\' in clear text ({plugin}), which is sent over verified TLS only, so it was not sent; set "{ssl}" = "verify_identity" and "{ca}", or let that user log in by caching_sha2_password',
     )
     PEM_FILE = (
         20167,
         "HY000",
-        "Property '{name}' cannot be used: {wanted} are wanted in '{path}', as a file in PEM that the frontend may read; its log says more",
+        "Property '{name}' cannot be used: '{path}' must be a PEM file with {wanted} that the frontend can read; fe.log has the details",
     )
-    SOURCE_TOO_LARGE = 20171, "HY000", "The MySQL server at {address} sends more than is taken from it: {reason}"
+    SOURCE_TOO_LARGE = 20171, "HY000", "The MySQL server at {address} sends more than is accepted from it: {reason}"
     SOURCE_ASKS_FILE = (
         20172,
         "HY000",
-        "The MySQL server at {address} answers a question by asking for a file of this machine ({file}), and was given none",
+        "The MySQL server at {address} answered a query by asking for a file of this machine ({file}), and did not get it",
     )
     SOURCE_ANSWER = 20173, "HY000", "The MySQL server at {address} does not answer as MySQL does: {reason}"
     REPLICA_FILTERED = (
         20174,
         "HY000",
-        "The replica at {address} leaves out changes that count as executed there, so first rows cannot be read from it: {reason}; name a replica that has all rows in snapshot.host, or leave snapshot.host out",
+        "The replica at {address} filters out changes that it counts as executed, so a snapshot cannot be read from it: {reason}; name a replica that has all rows in snapshot.host, or leave snapshot.host out",
     )
     SOURCE_LOCKED = (
         20180,
         "HY000",
-        "A question to the MySQL server at {address} has waited {second} seconds for a lock: {reason}",
+        "A query on the MySQL server at {address} has waited {second} seconds for a lock: {reason}",
     )
     DEAD_LETTERS_FULL = (
         20136,
@@ -275,14 +277,14 @@ class Code(Enum):
     SNAPSHOT_REFUSED = (
         20141,
         "HY000",
-        "Table '{table}' cannot be brought by a snapshot: {reason}",
+        "Table '{table}' cannot be read by a snapshot: {reason}",
     )
     SNAPSHOT_BROKEN = (
         20142,
         "HY000",
-        "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, and ALTER SYNC JOB ... RESYNC TABLE begins it anew",
+        "The snapshot of table '{table}' cannot continue: {reason}; it is retried, and ALTER SYNC JOB ... RESYNC TABLE starts it from the beginning",
     )
-    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source is meant by {pattern}{hint}"
+    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source matches {pattern}{hint}"
     NO_SOURCE_KEY = (
         20032,
         "HY000",
@@ -291,7 +293,7 @@ class Code(Enum):
     SHARDS_REFUSED = (
         20033,
         "HY000",
-        "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
+        "The rows of '{table}' cannot go into '{target}' together with those of other databases: {reason}",
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
     LOST_BY_STOP = (
@@ -304,7 +306,7 @@ class Code(Enum):
         20036,
         "HY000",
         (
-            "RESYNC of table '{table}' would not bring the job on: its place in the binlog is lost (error 20107), for its"
+            "RESYNC of table '{table}' would not let the job continue: its position in the binlog is lost (error 20107), for its"
             " other tables too; STOP it, DROP its targets and create it again; where the server is a replica that lags,"
             " RESUME once it has caught up"
         ),
@@ -318,19 +320,19 @@ class Code(Enum):
     TABLE_STOPPED = (
         20145,
         "HY000",
-        "Table '{table}' is not read any more, while the other tables of the job go on: {reason}",
+        "Table '{table}' is no longer read, while the other tables of the job continue: {reason}",
     )
     TABLES_STOPPED = (
         20146,
         "HY000",
-        "{count} tables are not read any more, while the other tables of the job go on: {tables}; of '{table}': {reason}",
+        "{count} tables are no longer read, while the other tables of the job continue: {tables}; of '{table}': {reason}",
     )
     SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
     SOURCE_MOVED = (
         20134,
         "HY000",
-        "The job goes on at the MySQL server at {address}, in the middle of a transaction, which is read again there",
+        "The job continues at the MySQL server at {address}, in the middle of a transaction, which is read again there",
     )
 
     # ours: a canal server as source
@@ -345,10 +347,10 @@ class Code(Enum):
     CANAL_POSITION_LOST = (
         20125,
         "HY000",
-        "Canal destination {address} does not go on at {position}: {reason}; stop the job and create it and its targets anew, from a copy of the source",
+        "Canal destination {address} cannot continue at {position}: {reason}; stop the job and create it and its targets again, from a copy of the source",
     )
     CANAL_PROTOCOL = 20126, "HY000", "What the canal server at {address} sends cannot be read: {reason}"
-    CANAL_UNSUPPORTED = 20127, "HY000", "The canal server at {address} tells what syncmgr cannot follow: {reason}"
+    CANAL_UNSUPPORTED = 20127, "HY000", "The canal server at {address} sends what syncmgr cannot follow: {reason}"
 
     # ours: the lake
     LAKE_STARTING = 20201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
@@ -356,37 +358,37 @@ class Code(Enum):
     TARGET_REPLACED = (
         20203,
         "HY000",
-        "Table '{table}' was rolled back or replaced: its snapshot of epoch {epoch} ({snapshot}) is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (not of a canal job, nor where several tables fill it: STOP the job, drop its targets and create all anew)",
+        "Table '{table}' was rolled back or replaced: its snapshot of epoch {epoch} ({snapshot}) is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (not for a canal job, nor where several tables fill it: STOP the job, drop its targets and create all of them again)",
     )
     FENCED = (
         20204,
         "HY000",
-        "Table '{table}' bears epoch {found}, this job was about to commit epoch {epoch}: another FE has taken over",
+        "Table '{table}' has epoch {found}, and this job was about to commit epoch {epoch}: another frontend has taken over",
     )
     OTHER_HISTORY = (
         20221,
         "HY000",
-        "Table '{table}' bears an epoch {epoch} of which the metadata does not know: the metadata is older than the lake; restore both together, or stop the job, drop the table and create both anew",
+        "Table '{table}' has an epoch {epoch} that the metadata does not know: the metadata is older than the lake; restore both together, or stop the job, drop the table and create both again",
     )
     TARGET_SET_BACK = (
         20231,
         "HY000",
-        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or ALTER SYNC JOB ... RESYNC TABLE, which replaces its rows (not of a canal job, nor where several tables fill it: STOP the job, drop its targets and create all anew)",
+        "Table '{table}' has epoch {found} and had epoch {epoch} before: it was created again, or the lake, or this table, is older than the metadata; restore both together, or ALTER SYNC JOB ... RESYNC TABLE, which replaces its rows (not for a canal job, nor where several tables fill it: STOP the job, drop its targets and create all of them again)",
     )
     TABLE_BROKEN = (
         20222,
         "HY000",
-        "Table '{table}' is not whole, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
+        "Table '{table}' is damaged, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
     )
     WRITES_LOST = (
         20236,
         "HY000",
-        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Mend the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup, then resume the job",
+        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Repair the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup, then resume the job",
     )
     SPEC_CHANGED = (
         20232,
         "HY000",
-        "Table '{table}' has no key index in force ({index}), and its partition spec was changed so that rows of one key may lie in two places ({reason}): mend what the index lacks, or rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
+        "Table '{table}' has no key index in force ({index}), and its partition spec was changed so that rows of one key may lie in two places ({reason}): remove the cause that the index reports, or rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
     )
     LAKE_CLOCK = (
         20233,
@@ -404,7 +406,7 @@ class Code(Enum):
     CHANNEL_BEHIND = (
         20227,
         "HY000",
-        "Table '{table}' cannot be committed, and is {epochs} epochs ({bytes} bytes) behind, while the other tables of the job go on: {reason}",
+        "Table '{table}' cannot be committed, and is {epochs} epochs ({bytes} bytes) behind, while the other tables of the job continue: {reason}",
     )
     BACKLOG_WAITS = (
         20228,
@@ -414,12 +416,12 @@ class Code(Enum):
     BACKLOG_STUCK = (
         20229,
         "HY000",
-        "Table '{table}' is {bytes} bytes behind, more than max_channel_backlog_bytes ({limit}), and waits for somebody: {reason}",
+        "Table '{table}' is {bytes} bytes behind, more than max_channel_backlog_bytes ({limit}), and waits for an operator: {reason}",
     )
     STAGED_LOST = (
         20226,
         "HY000",
-        "Rows of epoch {epoch} for table '{table}' are no longer staged: {path} is gone; STOP the job, drop the target, and create both anew",
+        "Rows of epoch {epoch} for table '{table}' are no longer staged: {path} is gone; STOP the job, drop the target, and create both again",
     )
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
@@ -429,14 +431,14 @@ class Code(Enum):
     JAR_ALTERED = (
         20242,
         "HY000",
-        "Jar '{file}' is not the one that belongs here, also after it was fetched anew: its SHA-256 is {found}, expected is {expected}",
+        "Jar '{file}' is not the expected one, even after it was fetched again: its SHA-256 is {found}, not {expected}",
     )
     JARS_MISSING = 20243, "HY000", "Jars are neither in '{folder}' nor could they be fetched ({files}): {reason}"
     QUERY_FAILED = 20208, "HY000", "{reason}"
     TABLE_BUSY = (
         20209,
         "HY000",
-        "Table '{table}' is the target of sync job '{job}'; stop the job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels has it no more",
+        "Table '{table}' is the target of sync job '{job}'; stop the job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels no longer lists it",
     )
     BAD_TABLE = 20211, "HY000", "Table '{table}' cannot be created: {reason}"
     BAD_NAME = 20212, "42000", "Incorrect {what} name '{name}': {reason}"
@@ -458,7 +460,7 @@ class Code(Enum):
     ROOT_IN_CONF = (
         20403,
         "HY000",
-        "User root is not made or changed by statements: it may do everything, and its password is root_password in conf/fe.conf",
+        "User root cannot be created or changed by statements: it has all privileges, and its password is root_password in conf/fe.conf",
     )
 
     # ours: the frontend
@@ -488,7 +490,7 @@ class Code(Enum):
         "HY000",
         "The database of meta_url cannot hold a value: {reason}; move the metadata to one that can: `syncmgr backup FOLDER`, stop the frontend, move its folders away, name another meta_url in fe.conf, or none, and `syncmgr restore FOLDER`",
     )
-    META_PACKET = 20326, "HY000", "The database of meta_url takes too little at once: {reason}"
+    META_PACKET = 20326, "HY000", "The database of meta_url accepts only packets that are too small: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (
@@ -499,16 +501,16 @@ class Code(Enum):
     META_GIVEN_BACK = (
         20324,
         "HY000",
-        "This frontend is being stopped, and writes no more: it has given the metadata back; start it again, then repeat the statement",
+        "This frontend is shutting down and has released the metadata, so it writes nothing more; start it again, then repeat the statement",
     )
     BACKUP_REFUSED = 20312, "HY000", "The backup is refused: {reason}"
     BACKUP_LACKS = 20313, "HY000", "'{path}' of {what} cannot be backed up: {reason}"
-    BACKUP_BROKEN = 20314, "HY000", "'{folder}' holds no whole backup: {reason}"
+    BACKUP_BROKEN = 20314, "HY000", "'{folder}' holds no complete backup: {reason}"
     RESTORE_REFUSED = 20315, "HY000", "The restore is refused: {reason}"
     RESTORE_UNFINISHED = (
         20317,
         "HY000",
-        "A restore into '{folder}' was broken off: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
+        "A restore into '{folder}' was interrupted: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
     )
     BACKUP_FAILED = 20316, "HY000", "The {what} failed: {reason}"
     LOGIN_REFUSED = (
@@ -529,7 +531,7 @@ class Code(Enum):
     SOURCE_WAITED = (
         20321,
         "HY000",
-        "The statement was given up after {second} seconds (source_statement_second), in which it had not come to an end with asking its source, and has changed nothing; look at the source and the network to it, or at SHOW PROCESSLIST for statements of the same account that wait for theirs",
+        "The statement was given up after {second} seconds (source_statement_second), because its source had not answered by then, and has changed nothing; check the source and the network to it, or SHOW PROCESSLIST for statements of the same account that wait for theirs",
     )
     STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
@@ -585,20 +587,6 @@ def shorten(error: E) -> E:
     """The error of somebody else whose words are not his own, so that it may be logged."""
     error.args = tuple(map(_short, error.args))
     return error
-
-
-def gathered(attempts: Iterable[Callable[[], T]]) -> list[T]:
-    """What each attempt gives. Raises what all that fail say, under the number of the first."""
-    given: list[T] = []
-    errors: list[SyncError] = []
-    for attempt in attempts:
-        try:
-            given.append(attempt())
-        except SyncError as error:
-            errors.append(error)
-    if errors:
-        raise errors[0].saying("".join(f"; {error}" for error in errors[1:])) from errors[0]
-    return given
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

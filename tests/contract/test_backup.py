@@ -530,7 +530,7 @@ def test_an_undoing_that_is_broken_off_leaves_the_mark(
         monkeypatch.setattr(where, name, counted)
     with suppress(KeyboardInterrupt):
         _undo(here)
-    assert_is_refused(Code.RESTORE_UNFINISHED, "broken off", lambda: refuse_unfinished(meta))
+    assert_is_refused(Code.RESTORE_UNFINISHED, "was interrupted", lambda: refuse_unfinished(meta))
 
 
 def test_no_frontend_starts_on_half_a_restore(house: House, tmp_path: Path) -> None:
@@ -550,8 +550,8 @@ def test_no_frontend_starts_on_half_a_restore(house: House, tmp_path: Path) -> N
     assert syncmgr("restore", str(tmp_path / "copy")).returncode < 0
     started = syncmgr()
     assert started.returncode == 1
-    assert "broken off" in started.stderr
-    assert_is_refused(Code.RESTORE_UNFINISHED, "broken off", lambda: house.restore(tmp_path / "copy"))
+    assert "was interrupted" in started.stderr
+    assert_is_refused(Code.RESTORE_UNFINISHED, "was interrupted", lambda: house.restore(tmp_path / "copy"))
     shutil.rmtree(house.var)
     house.restore(tmp_path / "copy")
     assert house.rows() == [1, 2]

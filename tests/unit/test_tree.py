@@ -24,7 +24,7 @@ MODULES = sorted(
 MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
 # What is yet to be parted: these may shrink, and nothing joins them.
 LARGE = {
-    "errors.py": 620,
+    "errors.py": 605,
     "sources/mysql/binlog/router.py": 640,
 }
 LARGE_CLASSES = {

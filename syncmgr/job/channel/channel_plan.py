@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from syncmgr.config.settings import did_you_mean
-from syncmgr.errors import Code, SyncError, gathered
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, literal, quoted
 from syncmgr.job.channel.shard import DATABASE, check_apart
 from syncmgr.job.types.fitting import Fit, fit

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from syncmgr.errors import Code, SyncError, gathered
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import shard
+from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.derived_type import derived

@@ -74,7 +74,7 @@ def test_a_table_that_is_not_read_is_told() -> None:
     """As long as it is so."""
     assert standstill((ORDERS, LINES)) is None
     told = standstill((ORDERS, replace(LINES, stopped=Stop(reason="its rows are cut"))))
-    assert "Table 'shop.lines' is not read any more, while the other tables" in str(told)
+    assert "Table 'shop.lines' is no longer read, while the other tables" in str(told)
 
 
 def test_tables_that_are_not_read_are_counted() -> None:
@@ -86,7 +86,7 @@ def test_tables_that_are_not_read_are_counted() -> None:
         for n in range(7)
     ]
     told = str(standstill((ORDERS, *stopped)))
-    assert told.startswith("7 tables are not read any more, while the other tables")
+    assert told.startswith("7 tables are no longer read, while the other tables")
     assert "'shop.t0', 'shop.t1', 'shop.t2', 'shop.t3', 'shop.t4' and 2 more" in told
     assert "reason 0" in told
     assert str(standstill(stopped[:2])).endswith(": 'shop.t0', 'shop.t1'; of 'shop.t0': reason 0")
