@@ -102,17 +102,33 @@ class Durability:
         if wrote:
             self._confirm(name, number)
 
-    def confirm(self, db: str | None = None, table: str | None = None) -> None:
-        """What was written is on the disk, also of a table whose files are all older. Raises the errors of a disk."""
-        name = None if db is None or table is None else (db, table)
+    def confirm(self) -> None:
+        """What was written is on the disk. Raises the errors of a disk."""
         with self._syncing:
-            error = self._sync_all(name)
-        if error is None:
-            return
-        with self._lock:
-            if name is not None:
-                self._confirmed.pop(name, None)
-        raise SyncError(of_lake(str(error)), reason=str(error)) from error
+            error = self._sync_all()
+        if error is not None:
+            raise SyncError(of_lake(str(error)), reason=str(error)) from error
+
+    @contextmanager
+    def expiring(self, db: str, table: str) -> Iterator[Callable[[], None]]:
+        """As `writing`, for what deletes files while others commit: it begins with a table that is on the disk, since
+        metadata from before it may be needed again; its value is called where something was written.
+        """
+        name, wrote = (db, table), False
+
+        def something() -> None:
+            nonlocal wrote
+            wrote = True
+
+        if name in self._written or name not in self._confirmed:
+            self._confirm(name, self._begun(name, writers=0))
+        try:
+            yield something
+        except BaseException:
+            self._begun(name, writers=0)  # nobody knows how far it came
+            raise
+        if wrote:
+            self._confirm(name, self._begun(name, writers=0))
 
     def forget(self, db: str, table: str) -> None:
         """The table was dropped."""
@@ -144,12 +160,12 @@ class Durability:
                 self._sync_all()
         self._refuse_lost(name)
 
-    def _sync_all(self, more: Name | None = None) -> OSError | None:
+    def _sync_all(self) -> OSError | None:
         """One at a time, since an error is reported to one call alone."""
         self.open()
         with self._lock:
             settled = {name: number for name, number in self._written.items() if not self._writers[name]}
-        pointers = {name: self._location(name) for name in settled.keys() | ({more} if more else set())}
+        pointers = {name: self._location(name) for name in settled}
         assert self._descriptor is not None
         try:
             self._sync(self._descriptor, self._folder)
@@ -158,7 +174,7 @@ class Durability:
             return error
         with self._lock:
             for name, location in pointers.items():
-                if self._written.get(name) == settled.get(name) and location is not None:
+                if self._written.get(name) == settled[name] and location is not None:
                     self._written.pop(name, None)
                     self._confirmed[name] = location
         return None

@@ -255,11 +255,12 @@ class Lake:
 
         `kept`: which snapshots must stay. Raises as `upkeep`.
         """
-        with lake_disk(), asked():
+        durable = self._durability.expiring(db, table) if self.place.embedded else nullcontext(lambda: None)
+        with lake_disk(), durable as something_written, asked():
             opened = self._opened_for_upkeep()
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
-        if ran:
-            self._confirm(db, table)
+            if ran:
+                something_written()
         return ran
 
     def _opened_for_upkeep(self) -> _Open:
@@ -305,10 +306,10 @@ class Lake:
         """What is written to a table meanwhile; called where that was nothing."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
 
-    def _confirm(self, db: str | None = None, table: str | None = None) -> None:
+    def _confirm(self) -> None:
         if self.place.embedded:
             with lake_disk():
-                self._durability.confirm(db, table)
+                self._durability.confirm()
 
     def _opened(self, spark: SparkSession) -> _Open:
         for key, value in COMMIT_SETTINGS.items():

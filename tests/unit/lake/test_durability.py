@@ -116,6 +116,66 @@ def test_whoever_hears_of_it_all_that_was_not_confirmed_is_lost(disk: Disk) -> N
     assert "b/1" in str(disk.refusal("b"))
 
 
+def expire(disk: Disk, table: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    with disk.durability.expiring(DB, table) as something:
+        meanwhile()
+        disk.move(table)
+        something()
+
+
+def test_an_expiry_that_the_disk_has_lost_closes_its_table(disk: Disk) -> None:
+    """The next commit does not take its metadata for confirmed; what is named is what was on the disk before."""
+    disk.write("a")
+
+    def break_disk() -> None:
+        disk.lost = True
+
+    with pytest.raises(SyncError) as caught:
+        expire(disk, "a", break_disk)
+    assert caught.value.code is Code.WRITES_LOST
+    assert "a/1" in str(disk.refusal("a"))
+    disk.write("b")
+    disk.at["a"] = Pointer(location="a/1", previous=None)
+    disk.write("a")
+
+
+def test_an_expiry_that_was_broken_off_counts_as_a_write(disk: Disk) -> None:
+    """It may have come as far as the catalog, so the next sync decides about it."""
+    disk.write("a")
+    with pytest.raises(InterruptedError), disk.durability.expiring(DB, "a"):
+        disk.move("a")
+        raise InterruptedError
+    disk.lost = True
+    disk.refusal("b")
+    assert "a/1" in str(disk.refusal("a"))
+
+
+def test_nothing_is_expired_of_a_table_whose_commit_is_lost(disk: Disk) -> None:
+    """It is set back to metadata whose files an expiry may delete."""
+    disk.write("a")
+    disk.lost = True
+    disk.refusal("a")
+    lost = disk.at["a"]
+    with pytest.raises(SyncError) as caught:
+        expire(disk, "a")
+    assert caught.value.code is Code.WRITES_LOST
+    assert disk.at["a"] == lost
+
+
+def test_an_expiry_begins_with_what_is_on_the_disk(disk: Disk) -> None:
+    """A commit that is not confirmed yet is, before older snapshots go; one that is confirmed needs no other sync."""
+    seen = list[int]()
+    with disk.durability.writing(DB, "a"):
+        disk.move("a")
+        before = disk.syncs
+        expire(disk, "a", lambda: seen.append(disk.syncs))
+        assert seen == [before + 1]
+    disk.write("a")
+    before = disk.syncs
+    expire(disk, "a", lambda: seen.append(disk.syncs))
+    assert seen[1:] == [before]
+
+
 def test_what_was_confirmed_is_not_lost(disk: Disk) -> None:
     """A table that nobody has written to since goes on."""
     for table in ("a", "b"):
