@@ -39,8 +39,6 @@ LARGE_CLASSES = {
     "Snapshot": 30,
     "Sorter": 34,
     "Subscriptions": 31,
-    "Words": 27,
-    "_Evolution": 26,
 }
 
 

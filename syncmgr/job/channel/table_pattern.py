@@ -131,9 +131,6 @@ def _name(pieces: Sequence[str]) -> str | None:
     return None if {"%", "_"}.intersection(pieces) else "".join(piece[-1] for piece in pieces)
 
 
-# -- regular expressions
-
-
 def _atoms(regexp: str) -> Sequence[str]:
     r"""Empty where no part of it says what a whole name is: with | outside brackets, (?i), or \Q."""
     atoms: list[str] = _ATOMS.findall(regexp)

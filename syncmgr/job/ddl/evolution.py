@@ -33,6 +33,7 @@ from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import (
     SourceColumn,
+    SourceTable,
     TargetColumn,
     TargetTable,
     TargetType,
@@ -126,8 +127,6 @@ class _Evolution:
         by_target = {plain.target.name: plain for plain in (*self._plain.values(), *self._added)}
         found = [MappedColumn(target=name, expression=quoted(plain.source)) for name, plain in by_target.items()]
         return (*found, *self._computed)
-
-    # -- the deeds
 
     def _deed(self, kind: Kind, why: str) -> Action:
         deed = self._terms.deed(kind)
@@ -317,7 +316,7 @@ class _Evolution:
         there = self._target.column(name) if self._stays(name) else None
         if there is not None and not self._takes(there, column.now):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
-        value, told = self._initial(column)
+        value, told = _old_value(column, self._alteration.table, self._terms, shares=self._shares)
         if value is not None and kind.name == "LARGEINT":
             value = json.dumps(value)  # a decimal of Iceberg's, whose JSON is a text
         fills = value is not None and not self._terms.defaults
@@ -336,33 +335,6 @@ class _Evolution:
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
         taken = mapped.union(self._channel.left, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
-
-    def _initial(self, column: Column) -> tuple[str | None, str]:
-        """What rows from before show, and in words."""
-        assert column.definition is not None
-        if self._terms.empty:
-            return None, ""
-        try:
-            value = initial(self._dated(replace(column.definition, column=column.now)), self._terms.moment)
-        except UnknowableError as error:
-            return None, self._unknown(column, str(error))
-        if value is not None and not self._terms.defaults and not self._shares and Kind.OLD_VALUES in self._terms.deeds:
-            why = f"a table of Iceberg's format v2 cannot show {value} in rows from before"
-            return None, self._unknown(column, why)
-        anew = "" if self._terms.defaults else ", which are written anew"
-        return value, f", {value} in rows from before{anew}" if value else ""
-
-    def _dated(self, definition: ColumnDefinition) -> ColumnDefinition:
-        """The first TIMESTAMP that is NOT NULL has the time as its default where none is said; others a zero date."""
-        dated = (c.name for c in self._alteration.table.columns if c.type == "timestamp" and not c.nullable)
-        if not definition.dated or definition.default is not None or next(dated, "") != definition.column.name:
-            return definition
-        return replace(definition, default=Default(kind=DefaultKind.NOW))
-
-    def _unknown(self, column: Column, why: str) -> str:
-        if self._terms.deed(Kind.OLD_VALUES) is Action.PAUSE:
-            raise RefusedError(f'it adds column \'{column.now.name}\': {why}; "on_old_values" = "null" has NULL there')
-        return f", NULL in rows from before: {why}"
 
     def _move(self, column: Column) -> None:
         if not self._channel.follows or self._terms.deed(Kind.MOVE) is Action.KEEP:
@@ -385,6 +357,35 @@ class _Evolution:
             self._deed(Kind.KEY, "its primary key is no more within the target's key, so two rows could share one")
         if not covered and self._alteration.index_dropped:
             self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
+
+
+def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool) -> tuple[str | None, str]:
+    """What rows from before show in a new column, and in words. `shares`: with the tables of other databases."""
+    assert column.definition is not None
+    if terms.empty:
+        return None, ""
+    try:
+        value = initial(_dated(replace(column.definition, column=column.now), table), terms.moment)
+    except UnknowableError as error:
+        return None, _null(column, terms, str(error))
+    if value is not None and not terms.defaults and not shares and Kind.OLD_VALUES in terms.deeds:
+        return None, _null(column, terms, f"a table of Iceberg's format v2 cannot show {value} in rows from before")
+    anew = "" if terms.defaults else ", which are written again"
+    return value, f", {value} in rows from before{anew}" if value else ""
+
+
+def _dated(definition: ColumnDefinition, table: SourceTable) -> ColumnDefinition:
+    """The first TIMESTAMP that is NOT NULL has the time as its default where none is said; others a zero date."""
+    dated = (c.name for c in table.columns if c.type == "timestamp" and not c.nullable)
+    if not definition.dated or definition.default is not None or next(dated, "") != definition.column.name:
+        return definition
+    return replace(definition, default=Default(kind=DefaultKind.NOW))
+
+
+def _null(column: Column, terms: Terms, why: str) -> str:
+    if terms.deed(Kind.OLD_VALUES) is Action.PAUSE:
+        raise RefusedError(f'it adds column \'{column.now.name}\': {why}; "on_old_values" = "null" has NULL there')
+    return f", NULL in rows from before: {why}"
 
 
 def _column(target: TargetTable, name: str) -> TargetColumn:

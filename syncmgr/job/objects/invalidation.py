@@ -130,9 +130,6 @@ def _with_own(known: Known, thread: int, own: Iterable[Table]) -> frozenset[tupl
     return frozenset(others).union((thread, table) for table in own)
 
 
-# -- what it concerns
-
-
 def _concerned(known: Known, found: Shaping) -> Iterator[Table]:
     """What may lead elsewhere by it than it did, or is as nobody knows."""
     match found.kind:
@@ -164,9 +161,6 @@ def _is_table(fact: Fact) -> bool:
 def _is_blank(fact: Fact) -> bool:
     """Nobody knows of what any more."""
     return not _is_table(fact) and fact.function is None
-
-
-# -- what was judged before
 
 
 def _judged(known: Known, late: Collection[Table], found: Shaping, synced: Iterable[Table]) -> list[Table]:
@@ -222,9 +216,6 @@ def _is_known(known: Known, kind: Kind, name: Table) -> bool:
 def _has_trigger(fact: Fact, name: str) -> bool:
     triggers = fact.triggers if isinstance(fact.triggers, tuple) else ()
     return any(each.name.casefold() == name.casefold() for each in triggers)
-
-
-# -- what is left
 
 
 def _settled(known: Known, found: Shaping, late: Collection[Table]) -> Shaping:

@@ -12,7 +12,7 @@ from typing import Final
 from syncmgr.job.position import Position
 from syncmgr.job.statement.body import body, of_function
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import Modes, UnclearError, Words
+from syncmgr.job.statement.words import Modes, UnclearError, Words, until
 from syncmgr.job.statement.writing import EVERY, Event, Written, united, written
 
 TO_WRITE: Final = "SELECT, SHOW VIEW, TRIGGER"  # what shows objects of a database and where they lead
@@ -25,9 +25,6 @@ SERVER_OWN: Final = frozenset({"information_schema", "performance_schema"})
 _CHANGING: Final = frozenset({"CASCADE", "SET"})  # ON DELETE SET NULL
 _NAME: Final = r"`((?:[^`]|``)+)`"
 _GRANT: Final = re.compile(rf"(GRANT|REVOKE) (.+?) ON (?:TABLE )?(?:\*|{_NAME})\.(?:\*|{_NAME}) (?:TO|FROM) ")
-
-
-# -- what is known of an object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -252,7 +249,7 @@ def _parents(words: Words, db: str) -> Iterator[Table]:
             continue
         parent = words.table(db)
         words.brackets()
-        if any(token.word in _CHANGING for token in words.until(lambda token: token.word == "REFERENCES")):
+        if any(token.word in _CHANGING for token in until(words, lambda token: token.word == "REFERENCES")):
             yield parent
 
 

@@ -106,9 +106,6 @@ def _generation(plan: str) -> int:
     return int(generation) if separator else 0
 
 
-# -- done-sets
-
-
 def numbers_text(numbers: Iterable[int]) -> str:
     """Numbers in ranges: "1-5,7"."""
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in _ranges(sorted(numbers)))
@@ -134,9 +131,6 @@ def numbers_of(text: str) -> frozenset[int]:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)
-
-
-# -- how far a snapshot is
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

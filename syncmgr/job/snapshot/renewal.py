@@ -169,8 +169,6 @@ class _Renewing:
                 what = "is gone" if now is None else f"is {now.text} now"
                 raise self._refused(f"column '{name}', which an expression or WHERE reads, {what}")
 
-    # -- a column that is filled
-
     def _keep(self, name: str, source: str) -> None:
         now, there = self._now.column(source), self._target.column(name)
         if now is None:
@@ -219,8 +217,6 @@ class _Renewing:
             raise self._refused(f"{why}, and target column '{there.name}' is in the key")
         self._changes.append(RelaxField(name=there.name))
 
-    # -- a column that is new
-
     def _add(self, column: SourceColumn) -> None:
         there = self._target.column(column.name)
         if there is None:
@@ -240,8 +236,6 @@ class _Renewing:
         if kind is None:
             raise self._refused(f"the lake has no type for column '{column.name}', {column.text}")
         return kind
-
-    # -- what forbids
 
     def _is_free(self, column: TargetColumn) -> bool:
         """Whether no key, no partition and no other channel needs it."""

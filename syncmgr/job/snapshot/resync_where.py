@@ -136,9 +136,6 @@ def _is_number(column: SourceColumn) -> bool:
     return column.type in INTEGER_BITS or column.type in {"year", "bit"}
 
 
-# -- in Spark's words
-
-
 def _spark(test: Test, keys: Mapping[str, _Key]) -> str:
     match test:
         case Comparison(column=column, sign=sign, values=values):
@@ -180,9 +177,6 @@ def _in_spark(key: _Key, value: Constant) -> str:
             return f"CAST(X'{text}' AS STRING)"
         case _Kind.BYTES:
             return f"X'{text}'"
-
-
-# -- in MySQL's words
 
 
 def _mysql(test: Test, keys: Mapping[str, _Key]) -> str:
@@ -232,9 +226,6 @@ def _in_mysql(key: _Key, value: Constant, *, by_collation: bool) -> str:
             return f"_utf8mb4 X'{text}'" if by_collation else f"X'{text}'"
         case _Kind.BYTES:
             return f"X'{text}'"
-
-
-# -- constants
 
 
 def _constant(key: _Key, value: Constant) -> str:

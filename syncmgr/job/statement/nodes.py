@@ -69,9 +69,6 @@ class Place:
     after: str | None = None
 
 
-# -- clauses of ALTER TABLE
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddColumn:
     """ADD [COLUMN]"""
@@ -206,8 +203,6 @@ Clause = (
     | MergeTables
     | Quiet
 )
-
-# -- statements
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -124,9 +124,6 @@ def _alter(words: Words, db: str) -> Statement:
     return _other(words, "ALTER")
 
 
-# -- CREATE
-
-
 def _create(words: Words, db: str) -> Statement:
     replaces = words.skip("OR", "REPLACE")
     temporary = words.skip("TEMPORARY")
@@ -240,9 +237,6 @@ def _sees_query(words: Words, ahead: int) -> bool:
     while words.ahead(ahead).word == "(":
         ahead += 1
     return words.ahead(ahead).word in {"SELECT", "WITH", "TABLE", "VALUES"}
-
-
-# -- DROP, RENAME, TRUNCATE
 
 
 def _drop(words: Words, db: str) -> Statement:

@@ -240,17 +240,7 @@ class Words:
 
     def table(self, default_db: str) -> tuple[str, str]:
         """By the name that the server has for it."""
-        return self.modes.folded(self._table(default_db))
-
-    def _table(self, default_db: str) -> tuple[str, str]:
-        if self.skip("."):
-            return default_db, self.name()
-        first = self.name()
-        if self.skip("."):
-            return first, self.name()
-        if self.token.kind == NUMBER and self.token.text.startswith("."):
-            return first, self.take().text[1:]
-        return default_db, first
+        return self.modes.folded(_qualified(self, default_db))
 
     def string(self) -> str:
         """Strings side by side are one."""
@@ -289,11 +279,6 @@ class Words:
         self.brackets()
         return True
 
-    def until(self, ends: Callable[[Token], bool]) -> Iterator[Token]:
-        """Tokens outside brackets up to one that ends it, a comma or a closing bracket; brackets come as one."""
-        while not self.done and self.token.word not in {",", ")"} and not ends(self.token):
-            yield self.take_value()
-
     def take_value(self) -> Token:
         """A token, or brackets with all in them as one."""
         if not self.sees("("):
@@ -309,3 +294,20 @@ class Words:
     def rest(self) -> None:
         """Whatever follows."""
         self._at = len(self._tokens) - 1
+
+
+def until(words: Words, ends: Callable[[Token], bool]) -> Iterator[Token]:
+    """Tokens outside brackets up to one that ends it, a comma or a closing bracket; brackets come as one."""
+    while not words.done and words.token.word not in {",", ")"} and not ends(words.token):
+        yield words.take_value()
+
+
+def _qualified(words: Words, default_db: str) -> tuple[str, str]:
+    if words.skip("."):
+        return default_db, words.name()
+    first = words.name()
+    if words.skip("."):
+        return first, words.name()
+    if words.token.kind == NUMBER and words.token.text.startswith("."):
+        return first, words.take().text[1:]
+    return default_db, first

@@ -14,7 +14,7 @@ from typing import Final
 from syncmgr.job.statement.functions import BUILT_IN, CLOSE, DOUBTFUL
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
-from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words
+from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words, until
 
 _FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
 
@@ -151,9 +151,6 @@ def _maintains(words: Words) -> bool:
     return words.ahead(1).word in {"TABLE", "LOCAL", "NO_WRITE_TO_BINLOG"}
 
 
-# -- the tables, by verb
-
-
 def _insert(words: Words, db: str) -> Iterator[Table]:
     while words.skip_any(PACE):
         pass
@@ -240,7 +237,7 @@ def _owners(words: Words) -> Iterator[Owner]:
         while words.skip("."):
             parts.append(words.name())
         yield ("", "", *parts)[-3], ("", "", *parts)[-2]
-        for _ in words.until(lambda token: token.word in {"WHERE", "ORDER", "LIMIT"}):
+        for _ in until(words, lambda token: token.word in {"WHERE", "ORDER", "LIMIT"}):
             pass
         if not words.skip(","):
             return
@@ -259,9 +256,6 @@ def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterato
     if not found:
         raise words.unclear(f"a table {owner[1]}")
     yield from found
-
-
-# -- all of its words
 
 
 def calls(words: Words, db: str, flow: Collection[str] = ()) -> Iterator[Table]:

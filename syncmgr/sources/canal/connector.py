@@ -166,8 +166,6 @@ class Connector:
         except MalformedPacketError as error:
             raise self._broken(str(error)) from error
 
-    # -- bytes
-
     def _frame(self, until: float) -> bytes | None:
         """A whole frame's body. What came of it stays in the buffer, which grows only as bytes come."""
         if not self._fill(packet.LENGTH.size, until):
@@ -207,8 +205,6 @@ class Connector:
 
     def close(self) -> None:
         self._socket.close()
-
-    # -- errors
 
     def _lost(self, error: Exception) -> CanalLostError:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

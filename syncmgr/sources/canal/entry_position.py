@@ -174,8 +174,6 @@ class Taken:
         follows = mine == (other[0], other[1] + 1)
         return at.time < (ended if follows else taken.time) - second
 
-    # -- GTIDs
-
     def knows(self, at: EntryPosition) -> bool:
         """Whether its GTID says that it was taken."""
         return at.gtid != "" and self._knows(at.gtid) is True

@@ -56,8 +56,6 @@ class History:
         """
         return self._doubted and not self._met and not self._joined and self._keyed
 
-    # -- entry by entry
-
     def is_old(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
         """Whether it was taken before. Where it was not, all before it is there."""
         lie = self._taken.lies(at, trusted=self._trusted)
@@ -117,8 +115,6 @@ class History:
         if self._apart_until and at.time > self._apart_until:
             self._apart_until = 0
         return not self._apart_until
-
-    # -- the first one that is not old, and another history
 
     def _join(self, at: EntryPosition, *, begins: bool) -> None:
         """The first entry that is not old: nothing may be missing before it."""

@@ -83,8 +83,6 @@ class Sorter:
         self._unended = False  # a part of a transaction was let go, which comes again from its beginning
         self._begun_in = self._acks.received_last
 
-    # -- what comes in
-
     def feed(self, batch_id: int, entries: Sequence[bytes]) -> None:
         self._acks.received(batch_id, len(entries), sum(map(len, entries)))
         self._queue.extend(runs(entries))
@@ -172,8 +170,6 @@ class Sorter:
             return place_of(header, last.number + 1, counted=last.counted)
         return place_of(header, 1, counted=begins or last is not START)
 
-    # -- canal's parser that connects anew
-
     def _steps_back(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
         """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
         step = self._trail.step(at, begins=begins, ends=ends)
@@ -200,8 +196,6 @@ class Sorter:
         goes on at the other.
         """
         self._first = self._history.go_away(at) or self._first
-
-    # -- transactions
 
     def _begin(self, *, prepares: bool = False) -> None:
         self._in_transaction, self._prepares = True, prepares
@@ -247,8 +241,6 @@ class Sorter:
             raise self._unsupported(PREPARED)
         self._open.add(table, (value,), size)
 
-    # -- statements
-
     def _statement(self, value: bytes, header: entry_pb2.Header, at: EntryPosition) -> None:
         change = packet.row_change(value)
         if not change.isDdl:
@@ -262,8 +254,6 @@ class Sorter:
             self._alters = dict.fromkeys(concern.tables, Altered(change.sql, concern.columns, concern.clauses))
         else:
             self._end_transaction(at)
-
-    # -- what goes out
 
     @property
     def open(self) -> bool:

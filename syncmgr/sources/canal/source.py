@@ -194,8 +194,6 @@ class CanalSource:
             size = sum(map(len, delivery.entries))
             self._debug(f"{self._label}: batch {delivery.batch_id}, {len(delivery.entries)} entries, {size} bytes")
 
-    # -- acknowledging, and a ring that is full
-
     def _acknowledge(self) -> None:
         assert self._connector is not None
         while self._committed:
@@ -239,8 +237,6 @@ class CanalSource:
             starved=True,
         )
 
-    # -- the connection
-
     def _connect(self, deadline: float) -> bool:
         """Whether there is a connection now; waits for the next attempt no longer than until the deadline."""
         if not self._line.is_due(deadline):
@@ -275,8 +271,6 @@ class CanalSource:
     def _leave(self) -> None:
         self._disconnect()
         self._locator.close()
-
-    # -- from any thread
 
     def ack(self, end: Position) -> None:
         """Canal hears of it between two GETs."""

@@ -58,9 +58,6 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-# -- times
-
-
 def _unit(node: exp.Expr | None, known: frozenset[str]) -> exp.Expr:
     name = "" if node is None else node.name.upper()
     if name not in known:
@@ -138,9 +135,6 @@ def _format(node: exp.Expr) -> exp.Expr:
     return _call(DATE_FORMAT, _bare(node.this), node.args["format"])
 
 
-# -- JSON: what is found is a value, not its text
-
-
 def _json(node: exp.Expr) -> exp.Expr:
     return exp.JSONExtractScalar(this=node.this, expression=node.expression)
 
@@ -208,9 +202,6 @@ def _compared(node: exp.Expr) -> exp.Expr:
     if is_json(right):
         node.set("this", _meant(left))
     return node
-
-
-# -- other words
 
 
 def _anonymous(node: exp.Expr) -> exp.Expr:

@@ -169,9 +169,6 @@ def _trimmed(*, left: bool, right: bool) -> Callable[[object, object], str | Non
     return trim
 
 
-# -- LIKE
-
-
 class _Part(NamedTuple):
     """What stands between two %. `pattern`: where it has _."""
 
@@ -236,9 +233,6 @@ def _units(pattern: str, escape: str) -> list[str]:
         found.append(pattern[place : place + size])
         place += size
     return found
-
-
-# -- JSON, of which SQLite has the rest
 
 
 def _json_unquote(text: float | str | None) -> float | str | None:

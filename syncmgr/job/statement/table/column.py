@@ -12,7 +12,7 @@ from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, 
 from syncmgr.job.statement.table.charsets import NATIONAL, charset_name, charset_of
 from syncmgr.job.statement.table.constant import constant
 from syncmgr.job.statement.table.keys import references
-from syncmgr.job.statement.words import NAME, STRING, WORD, Token, Words
+from syncmgr.job.statement.words import NAME, STRING, WORD, Token, Words, until
 from syncmgr.job.types.column_type import of_bytes, sized, source_column
 from syncmgr.job.types.schema import BYTES, SourceColumn
 
@@ -123,9 +123,6 @@ def place(words: Words) -> Place | None:
     return Place(after=words.name()) if words.skip("AFTER") else None
 
 
-# -- the type
-
-
 def _type(words: Words, name: str) -> tuple[SourceColumn, bool]:
     """The column of that type, nullable as yet; and whether it is SERIAL."""
     phrase = words.skip_phrase(_SPELLED)
@@ -170,9 +167,6 @@ def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
     """With the length of BLOB(100) and TEXT(100), by which its size is yet to be found."""
     size = arguments.strip("()")
     return replace(column, length=int(size)) if column.type in {"blob", "text"} and size.isdecimal() else column
-
-
-# -- attributes
 
 
 def _attribute(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
@@ -287,7 +281,7 @@ def _of_an_engine(words: Words) -> bool:
 def default(words: Words) -> Default:
     """What stands behind DEFAULT."""
     first = words.token
-    tokens = [words.take_value(), *words.until(_begins_attribute)]
+    tokens = [words.take_value(), *until(words, _begins_attribute)]
     found = constant(tokens, words.modes)
     return Default(kind=DefaultKind.EXPRESSION, text=words.text_from(first)) if found is None else found
 

@@ -239,9 +239,6 @@ _CLAUSES: Final[Mapping[str, Callable[[Words], None]]] = {
 }
 
 
-# -- partitions
-
-
 def partitioning(words: Words) -> bool:
     """PARTITION BY and all that belongs to it, if it stands here."""
     if not words.skip("PARTITION", "BY"):

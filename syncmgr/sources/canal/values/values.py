@@ -93,9 +93,6 @@ def _castable(value: pa.Scalar, kind: pa.DataType) -> bool:
     return True
 
 
-# -- numbers
-
-
 def _number(column: SourceColumn, texts: Texts) -> pa.Array:
     return _cast(texts, arrow_type(column), f"it is no {column.text}")
 
@@ -109,9 +106,6 @@ def _decimal(column: SourceColumn, texts: Texts) -> pa.Array:
         return _matching_all(column, texts, r"^-?\d+$")
     parts = [value and value.split(".") for value in _matching_all(column, texts, PLAIN % scale).to_pylist()]
     return pa.array([part and f"{part[0]}.{part[1].ljust(scale, '0')}" for part in parts], pa.string())
-
-
-# -- dates and times
 
 
 def _since_year_one(texts: Texts, kind: pa.DataType) -> pa.Array:
@@ -140,9 +134,6 @@ def _timestamp(texts: Texts, time_zone: str) -> pa.Array:
 def _time(column: SourceColumn, texts: Texts) -> pa.Array:
     fraction = rf"\.\d{{{column.precision}}}" if column.precision else ""
     return _matching_all(column, texts, rf"^-?\d{{2,3}}:[0-5]\d:[0-5]\d{fraction}$")
-
-
-# -- text and bytes
 
 
 def _text(column: SourceColumn, texts: Texts) -> pa.Array:
@@ -207,9 +198,6 @@ def _padded(column: SourceColumn, texts: Texts) -> pa.Array:
     rows = np.where(columns < size[:, None], source[places], 0).astype(np.uint8)
     ends = np.arange(len(made) + 1, dtype=np.int32) * np.int32(length)
     return pa.Array.from_buffers(pa.binary(), len(made), [_validity(made), pa.py_buffer(ends), pa.py_buffer(rows)])
-
-
-# -- labels
 
 
 def _numbers(column: SourceColumn, texts: Texts) -> tuple[pa.Array, NDArray[np.uint64]]:

@@ -673,7 +673,7 @@ def test_a_table_of_v2_shows_no_defaults() -> None:
     text, added = "ALTER TABLE orders ADD c INT NOT NULL FIRST", AddField(name="c", type=kind("INT"))
     moved = MoveField(name="c", after=None)
     assert changes(text, target=v2) == (added, moved, FillField(name="c", value="0"))
-    assert "0 in rows from before, which are written anew" in followed(text, target=v2).done["token-orders"]
+    assert "0 in rows from before, which are written again" in followed(text, target=v2).done["token-orders"]
     assert changes(text, target=v2, deeds=deeds_of({"on_old_values": "null"})) == (added, moved)
     assert "format v2" in refusal(text, target=v2, deeds=deeds_of({"on_old_values": "pause"}))
 
