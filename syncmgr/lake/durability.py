@@ -217,7 +217,9 @@ class Durability:
             log.warning("%s was not written: %s", note, error)
 
     def _refuse_lost(self, name: Name) -> None:
-        """A table that was set back, or made anew under the name, is as if it had not been written."""
+        """A table that was set back, or made anew under the name, is as if it had not been written, unless somebody
+        writes to it: what that has lost is not named yet.
+        """
         if self._unreadable is not None:
             raise SyncError(Code.LAKE_DAMAGED, reason=self._unreadable)
         lost = self._lost.get(name)
@@ -227,7 +229,7 @@ class Durability:
             location = self._pointer(*name).location
         except sqlite3.Error as error:
             raise _error(lost) from error
-        if location != lost.before and _same_table(location, lost.before):
+        if self._writers[name] or (location != lost.before and _same_table(location, lost.before)):
             raise _error(lost)
         with self._lock:
             self._lost.pop(name, None)

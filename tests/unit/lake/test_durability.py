@@ -177,6 +177,42 @@ def test_an_expiry_begins_with_what_is_on_the_disk(disk: Disk) -> None:
     assert seen[1:] == [before]
 
 
+def test_a_look_beside_a_commit_does_not_forget_what_it_has_lost(disk: Disk) -> None:
+    """Its files may be among what a sync for another table has lost, though the catalog does not name them yet; upkeep
+    that looks at the table meanwhile finds it where it was.
+    """
+    disk.write("a")
+
+    def commit() -> None:
+        with disk.durability.writing(DB, "a"):
+            disk.lost = True
+            disk.refusal("b")
+            with pytest.raises(SyncError):
+                disk.write("a", wrote=False)
+            disk.move("a")
+
+    with pytest.raises(SyncError) as caught:
+        commit()
+    assert caught.value.code is Code.WRITES_LOST
+    disk.at["a"] = Pointer(location="a/1", previous=None)
+    disk.write("a")
+
+
+def test_what_a_commit_has_lost_that_came_to_nothing_is_forgotten(disk: Disk) -> None:
+    """The table is where it was, and nobody works on files that have gone."""
+    disk.write("a")
+
+    def commit() -> None:
+        with disk.durability.writing(DB, "a"):
+            disk.lost = True
+            disk.refusal("b")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        commit()
+    disk.write("a")
+
+
 def test_what_was_confirmed_is_not_lost(disk: Disk) -> None:
     """A table that nobody has written to since goes on."""
     for table in ("a", "b"):
