@@ -91,7 +91,7 @@ class Durability:
             wrote = False
 
         self._refuse_lost(name)
-        if name not in self._confirmed:
+        if not self._is_confirmed(name):
             self._confirm(name, self._begun(name, writers=0))
         before = self._written.get(name)
         number = self._begun(name)
@@ -120,7 +120,7 @@ class Durability:
             nonlocal wrote
             wrote = True
 
-        if name in self._written or name not in self._confirmed:
+        if name in self._written or not self._is_confirmed(name):
             self._confirm(name, self._begun(name, writers=0))
         try:
             yield something
@@ -137,6 +137,11 @@ class Durability:
             self._confirmed.pop((db, table), None)
             if self._lost.pop((db, table), None) is not None:
                 self._save()
+
+    def _is_confirmed(self, name: Name) -> bool:
+        """Some metadata of the table that has the name now: others may have made it anew."""
+        confirmed, location = self._confirmed.get(name), self._location(name)
+        return confirmed is not None and (location is None or _same_table(location, confirmed))
 
     def _begun(self, name: Name, writers: int = 1) -> int:
         with self._lock:
@@ -183,7 +188,7 @@ class Durability:
         with self._lock:
             lost = [name for name in self._written if name not in self._lost]
             for name in lost:
-                before = self._confirmed.get(name) or self._previous(name)
+                before = self._confirmed[name] if self._is_confirmed(name) else self._previous(name)
                 self._lost[name] = _Lost(db=name[0], table=name[1], reason=str(error), before=before)
             self._save()
         log.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)

@@ -213,6 +213,18 @@ def test_what_a_commit_has_lost_that_came_to_nothing_is_forgotten(disk: Disk) ->
     disk.write("a")
 
 
+def test_a_lost_write_to_a_table_that_others_made_anew_is_told(disk: Disk) -> None:
+    """What was confirmed of the one that had the name before says nothing of it."""
+    disk.write("a")
+    disk.at["a"] = Pointer(location="anew/0", previous=None)
+    disk.write("a", wrote=False)
+    disk.lost = True
+    with pytest.raises(SyncError) as caught, disk.durability.writing(DB, "a"):
+        disk.at["a"] = Pointer(location="anew/1", previous="anew/0")
+    assert caught.value.code is Code.WRITES_LOST
+    assert "anew/0" in str(caught.value)
+
+
 def test_what_was_confirmed_is_not_lost(disk: Disk) -> None:
     """A table that nobody has written to since goes on."""
     for table in ("a", "b"):
