@@ -67,8 +67,8 @@ class Durability:
         with self._lock:
             if self._descriptor is not None:
                 return
-            self._descriptor = opened(self._folder)
             self._load()
+            self._descriptor = opened(self._folder)
 
     def close(self) -> None:
         with self._lock:

@@ -225,6 +225,24 @@ def test_a_lost_write_to_a_table_that_others_made_anew_is_told(disk: Disk) -> No
     assert "anew/0" in str(caught.value)
 
 
+def test_a_note_that_cannot_be_read_is_read_again(disk: Disk) -> None:
+    """A disk that loses writes may not give them back either; nothing is taken for confirmed until it does."""
+    disk.write("a")
+    disk.lost = True
+    disk.refusal("a")
+    disk.durability.close()
+    note, away = disk.folder / NOTE, disk.folder / "away"
+    note.rename(away)
+    note.mkdir()
+    disk.durability = disk.started()
+    for _ in range(2):
+        with pytest.raises(OSError, match=NOTE):
+            disk.write("a")
+    note.rmdir()
+    away.rename(note)
+    assert "a/1" in str(disk.refusal("a"))
+
+
 def test_what_was_confirmed_is_not_lost(disk: Disk) -> None:
     """A table that nobody has written to since goes on."""
     for table in ("a", "b"):
