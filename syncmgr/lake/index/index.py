@@ -54,7 +54,8 @@ class RolledBackError(Exception):
 
 
 class TableIndex:
-    """Not for two threads at once. It holds for `snapshot` only; None: for a table without rows, or for nothing.
+    """Not for two threads at once. It holds for `snapshot` only; None: for a table that has none. One that is `lost`
+    holds for nothing.
 
     `pending`: rows that equality deletes of the snapshot hit; the next commit turns them into vectors.
     """
@@ -65,6 +66,7 @@ class TableIndex:
         self.files: dict[int, IndexedFile] = {}
         self.numbers: dict[str, int] = {}
         self._snapshot: int | None = None
+        self.lost = False
         self.pending: DeletedRows = {}
         self.equality: tuple[Content, ...] = ()
 
@@ -83,14 +85,15 @@ class TableIndex:
         holds for another one, somebody committed in between whom Iceberg let pass: it holds for nothing and must
         follow. The same where `how` fails.
         """
-        held, self._snapshot = self._snapshot, None
-        if held == before:
+        leads = not self.lost and self._snapshot == before
+        self.lose()
+        if leads:
             how()
-            self._snapshot = snapshot
+            self._snapshot, self.lost = snapshot, False
 
     def lose(self) -> None:
         """Nobody knows what the table is now."""
-        self._snapshot = None
+        self._snapshot, self.lost = None, True
 
     # -- following the table
 
@@ -105,6 +108,7 @@ class TableIndex:
 
         Raises RolledBackError, UnindexableError; then it holds for nothing and must be made anew.
         """
+        self.lost = False  # whatever it is, this leads there
         self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
 
     def _take_over(self, contents: Contents) -> None:

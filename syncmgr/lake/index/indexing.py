@@ -123,7 +123,7 @@ class Indexing:
     def _holds(self, index: TableIndex, table: Java) -> bool:
         snapshot = table.currentSnapshot()
         current = None if snapshot is None else int(snapshot.snapshotId())
-        return self._state is State.READY and index.snapshot == current
+        return self._state is State.READY and not index.lost and index.snapshot == current
 
     def _brought(self, index: TableIndex, contents: Contents) -> TableIndex | None:
         """The index at these contents, if that costs little."""

@@ -37,6 +37,7 @@ from tests.unit.lake.iceberg_model import (
     Change,
     File,
     IcebergModel,
+    Meta,
     RefusedError,
     Table,
     as_file,
@@ -331,9 +332,8 @@ def test_the_model_finds_an_index_that_goes_stale(monkeypatch: pytest.MonkeyPatc
     """Without the look at the parent of our own snapshot rows are lost or doubled, and the test above sees it."""
 
     def unguarded(self: TableIndex, _before: object, snapshot: int | None, how: object) -> None:
-        self._snapshot = None
         how()  # type: ignore[operator]
-        self._snapshot = snapshot
+        self._snapshot, self.lost = snapshot, False
 
     monkeypatch.setattr(TableIndex, "advanced", unguarded)
     dice = random.Random(1)
@@ -371,4 +371,18 @@ def test_upkeep_that_is_rolled_back_before_the_next_look(
     assert Table.refresh is refresh
     house.assert_right()
     house.epoch_of(4, new=False)
+    house.assert_right()
+
+
+def test_an_index_that_holds_for_nothing_does_not_hold_for_an_empty_table(tmp_path: Path) -> None:
+    """After a commit without an answer somebody replaces the table by an empty one, which keeps its uuid: no row of
+    the old files is struck, and none is known.
+    """
+    house = House(tmp_path, 1)
+    house.others.insert(5)
+    house.assert_right()
+    house.indexing.lost()
+    house.catalog.meta, house.others.rows = Meta(), Rows()
+    house.source[5] = 7
+    house.commit([(int(ChangeKind.INSERT), 5, 7)])
     house.assert_right()
