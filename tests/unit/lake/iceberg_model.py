@@ -191,7 +191,8 @@ NUMBERS = itertools.count(1000)
 class Catalog:
     """One table. `others`: who comes before every call. `known`: what any of its metadata has listed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, version: int = 3) -> None:
+        self.version = version
         self.known: dict[int, Snap] = {}
         self.meta, self.folder, self.uuid = Meta(), folder, str(uuid.uuid4())
         self.others: Callable[[], None] = lambda: None
@@ -427,8 +428,8 @@ class IcebergModel:
     def codec(self, _table: Table) -> str:
         return "zstd"
 
-    def format_version(self, _table: Table) -> int:
-        return 3
+    def format_version(self, table: Table) -> int:
+        return table.catalog.version
 
     def files(self, _table: Table, folder: str, _partition: Mapping[str, str]) -> list[File]:
         return [data_file(path) for path in sorted(Path(folder).glob("*.parquet"))]
