@@ -21,8 +21,8 @@ from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql import driver, factory, wire
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures, query
-from syncmgr.sources.mysql.binlog import router
 from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.routing import executed_gtids
 from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamLostError, StreamOptions
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.factory import survey
@@ -421,7 +421,7 @@ def test_gtids_without_end_stop_the_reading() -> None:
     """Numbers of transactions with gaps between them have no bound: they end the reading with an error that says so."""
     executed = f"{UUID}:1-5"
     with (
-        mock.patch.object(router, "MAX_PIECES", 1000),
+        mock.patch.object(executed_gtids, "MAX_PIECES", 1000),
         HostileServer(streaming(scattered_transactions, executed)) as server,
     ):
         assert "1000 are taken" in str(read_from(server, Limits(), Code.SOURCE_TOO_LARGE, executed))

@@ -25,20 +25,18 @@ MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
 # What is yet to be parted: these may shrink, and nothing joins them.
 LARGE = {
     "errors.py": 605,
-    "sources/mysql/binlog/router.py": 640,
 }
 LARGE_CLASSES = {
     "Commit": 33,
     "Iceberg": 27,
+    "Lake": 28,
     "JobLedger": 29,
     "JobRun": 38,
-    "Lake": 28,
-    "MysqlSource": 27,
-    "CanalSource": 26,
-    "Router": 62,
     "Snapshot": 30,
     "Sorter": 34,
     "Subscriptions": 31,
+    "MysqlSource": 27,
+    "CanalSource": 26,
 }
 
 

@@ -5,7 +5,7 @@ Must not know: what ends a transaction, positions, how rows are decoded.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from syncmgr.job.ddl.ddl import Table
@@ -25,16 +25,6 @@ class Part:
     file: str
     log_pos: int
     tables: frozenset[Table]
-
-
-@dataclass(frozen=True, slots=True)
-class CompressedTail:
-    """The events of a compressed transaction that still wait: where each begins and ends in which bytes; `log_pos` is
-    where the transaction ends in the file.
-    """
-
-    events: Iterator[tuple[memoryview, int, int]]
-    log_pos: int
 
 
 @dataclass(slots=True)
@@ -82,12 +72,17 @@ class RowBuffer:
     So the lanes of a table one after the other, by their first events, are its events in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_events: int, most_bytes: int) -> None:
+        self._most_events, self._most_bytes = most_events, most_bytes
         self._lanes: list[TableBuffer] = []
         self._newest: dict[tuple[Table, str | None], TableBuffer] = {}  # by table and xid
         self._next = 0  # number of the next event
         self._boundary = 0  # events below it belong to whole transactions
         self.events = self.bytes = 0
+
+    @property
+    def full(self) -> bool:
+        return self.events >= self._most_events or self.bytes >= self._most_bytes
 
     @property
     def any_whole(self) -> bool:

@@ -15,9 +15,10 @@ from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.words import UnclearError
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.binlog import events, router
+from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.events import MAX_GTID_BYTES
 from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.routing import executed_gtids
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.values import json_text, table_map
 from syncmgr.sources.mysql.values.cells import PADDING
@@ -120,17 +121,17 @@ def test_sets_of_gtids_are_bounded() -> None:
         feed(scattered, event(wire.GTID, 0, b"\0" + bytes(16) + struct.pack("<Q", 2 * number + 1) + bytes(2)))
         feed(scattered, event(wire.XID, 0, bytes(8)))
     assert scattered.position().gtids
-    with mock.patch.object(router, "MAX_PIECES", 100), pytest.raises(OversizeError, match="201 pieces"):
+    with mock.patch.object(executed_gtids, "MAX_PIECES", 100), pytest.raises(OversizeError, match="201 pieces"):
         scattered.position()
 
 
 def test_ids_of_servers_are_not_kept_without_end() -> None:
     """A stream may name ever other ones."""
     many = Router(Subscriptions({}, "db1:3306", unlogged()), Limits(), Position(), "db1:3306", {})
-    with mock.patch.object(router, "MAX_SIDS", 10):
+    with mock.patch.object(executed_gtids, "MAX_SIDS", 10):
         for number in range(100):
             feed(many, event(wire.GTID, 0, b"\0" + struct.pack("<QQ", number, 1) + struct.pack("<Q", 1) + bytes(2)))
-    assert len(many._sids) <= 10
+    assert len(many._transactions.gtids._sids) <= 10
 
 
 def test_brackets_without_end_around_a_default() -> None:
@@ -138,7 +139,7 @@ def test_brackets_without_end_around_a_default() -> None:
     text = b"ALTER TABLE t ADD COLUMN b INT DEFAULT " + b"(" * 1000 + b"1" + b")" * 1000
     asked, begun = of_table(), time.monotonic()
     feed(asked, event(wire.QUERY, 9000, struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text))
-    assert asked.ddl is not None
+    assert asked.take().ddl is not None
     assert time.monotonic() - begun < PROMPT_SECOND
 
 

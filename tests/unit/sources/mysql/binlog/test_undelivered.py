@@ -34,7 +34,7 @@ def shown(lanes: list[TableBuffer]) -> list[tuple[str, str | None, list[str]]]:
 
 def test_whole_transactions_are_taken_and_the_open_one_waits() -> None:
     """In the order of each table's first event; what comes behind is not lost."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "b1", table=B)
     add(waiting, "a1", "a2")
     waiting.end_transaction()
@@ -52,7 +52,7 @@ def test_whole_transactions_are_taken_and_the_open_one_waits() -> None:
 
 def test_an_open_transaction_may_be_taken_in_parts() -> None:
     """What was taken does not come again with the rest."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "a1", "a2")
     assert shown(waiting.take_all()) == [("a", None, ["a1", "a2"])]
     add(waiting, "a3")
@@ -62,7 +62,7 @@ def test_an_open_transaction_may_be_taken_in_parts() -> None:
 
 def test_a_new_stream_brings_the_open_transaction_again() -> None:
     """Whole ones stay, in all lanes; numbers go on behind them."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "a1")
     add(waiting, "x1", xid="x")
     waiting.end_transaction()
@@ -77,7 +77,7 @@ def test_a_new_stream_brings_the_open_transaction_again() -> None:
 
 def test_rows_of_an_xa_transaction_keep_apart_until_they_are_released() -> None:
     """Then they stand behind everything that was committed before."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "x1", "x2", xid="x")
     add(waiting, "y1", xid="y")
     waiting.end_transaction()
@@ -92,7 +92,7 @@ def test_rows_of_an_xa_transaction_keep_apart_until_they_are_released() -> None:
 
 def test_released_rows_of_a_table_that_had_none_come_too() -> None:
     """Each table of the transaction, none of another one."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "x1", xid="x")
     add(waiting, "xb", table=B, xid="x")
     waiting.end_transaction()
@@ -104,7 +104,7 @@ def test_released_rows_of_a_table_that_had_none_come_too() -> None:
 
 def test_dropped_rows_are_gone() -> None:
     """And count no more."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "x1", xid="x")
     add(waiting, "y1", "y2", xid="y")
     waiting.end_transaction()
@@ -141,7 +141,7 @@ def in_order(waiting: RowBuffer) -> list[str]:
 
 def test_rows_of_an_xa_transaction_come_after_rows_of_a_later_file() -> None:
     """It was prepared in a file before theirs, and is committed after them."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "x1", xid="x")
     add(waiting, "a1", file="binlog.000002")
     waiting.release("x", ())
@@ -151,7 +151,7 @@ def test_rows_of_an_xa_transaction_come_after_rows_of_a_later_file() -> None:
 
 def test_a_table_map_that_comes_back_begins_anew() -> None:
     """As where names of columns are written, are not, and are again: an older stretch takes no newer row."""
-    waiting = RowBuffer()
+    waiting = RowBuffer(1000, 1 << 20)
     add(waiting, "a1")
     add(waiting, "a2", table=A_AGAIN)
     add(waiting, "a3")
@@ -174,7 +174,7 @@ def test_rows_of_a_table_are_delivered_in_order(steps: list[tuple[Any, ...]]) ->
     """Whatever maps, files and XA transactions alternate: ordinary rows as they came, and those of an XA transaction
     where it is committed.
     """
-    waiting, number, expected, found = RowBuffer(), 0, list[str](), list[str]()
+    waiting, number, expected, found = RowBuffer(1000, 1 << 20), 0, list[str](), list[str]()
     prepared: dict[str, list[str]] = {}
     for step in steps:
         match step:
