@@ -123,6 +123,12 @@ class Channels:
         after = self.points().get(channel.token, channel.after)
         return self.is_read(channel) and not replace(channel, after=after).skips(at)
 
+    def are_consistent(self, end: Position) -> bool:
+        """Until the binlog has brought what the snapshot saw, the rows never were the source's state; nor with a table
+        that is read no more.
+        """
+        return self._snapshot.whole(end) and not any(channel.stopped for channel in self.now)
+
     def points(self) -> Mapping[str, Position]:
         """By token, where changes begin of tables without a key."""
         return self._snapshot.points()

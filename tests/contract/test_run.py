@@ -25,10 +25,11 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.statement.reading import ORDINARY
 from syncmgr.meta.codec import channel_json, channel_of
-from syncmgr.pipeline import health, worker_process
+from syncmgr.pipeline import worker_process
 from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
+from syncmgr.pipeline.supervision import health
 from syncmgr.pipeline.worker import worker
 from syncmgr.pipeline.worker.worker import OpenSource, Tell
 from tests.support import processes

@@ -31,7 +31,6 @@ LARGE_CLASSES = {
     "Iceberg": 27,
     "Lake": 28,
     "JobLedger": 29,
-    "JobRun": 38,
     "Snapshot": 30,
     "Sorter": 34,
     "Subscriptions": 31,
