@@ -10,17 +10,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
-from syncmgr.job.rows.dead_letter import DeadLetter, not_known
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.sync_job import JobId
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta.channels import ChannelProgress
+from syncmgr.meta.job_dead_letters import JobDeadLetters
 from syncmgr.meta.store import Store
 
 log = logging.getLogger(__name__)
@@ -42,37 +41,20 @@ class JobLedger:
         self._store = store
         self._job_id = job_id
         self._keep_second = keep_second
-        self._max_dead_letters = max_dead_letters
         self._name, self._labels = name, labels
+        self._dead_letters = JobDeadLetters(store.dead_letters, job_id, max_dead_letters, name, self._label)
 
     def add_intent(self, epoch: Epoch) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        dead = self._unread(epoch.dead)
-        self._refuse_too_many(dead)
-        self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
-        self._tell_dead(dead)
-
-    def _unread(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
-        """Without those that a snapshot has told, of tables for which the binlog brings what it had seen."""
-        if not dead:
-            return dead
-        last, loads = self.last_epoch(), self.loads()
-        repeated = {token for token, load in loads.items() if load.repeats(None if last is None else last.end)}
-        known = (letter for epoch, letter in self._store.dead_letters.of(self._job_id) if not epoch)
-        return not_known(dead, (letter for letter in known if letter.token in repeated))
-
-    def _tell_dead(self, dead: tuple[DeadLetter, ...]) -> None:
+        dead = epoch.dead
         if dead:
-            table = self._label(dead[0].token)
-            log.warning("job %s: %d changes kept out, the first of %s: %s", self._name, len(dead), table, dead[0].text)
+            last = self.last_epoch()
+            dead = self._dead_letters.of_epoch(dead, None if last is None else last.end, self.loads())
+        self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
+        self._dead_letters.tell(dead)
 
     def _label(self, token: str) -> str:
         return self._labels.get(token, token)
-
-    def _refuse_too_many(self, dead: tuple[DeadLetter, ...]) -> None:
-        most = self._max_dead_letters()
-        if dead and (count := self._store.dead_letters.count(self._job_id) + len(dead)) > most:
-            raise SyncError(Code.DEAD_LETTERS_FULL, count=count, limit=most, reason=dead[-1].text)
 
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
         now = time.time()
@@ -122,11 +104,9 @@ class JobLedger:
 
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        known = (letter for _, letter in self._store.dead_letters.of(self._job_id)) if committed.dead else ()
-        dead = not_known(committed.dead, known)  # a row that was kept out before is read again by RESYNC
-        self._refuse_too_many(dead)
+        dead = self._dead_letters.of_chunk(committed.dead)
         self._store.loads.add_chunk(self._job_id, token, number, replace(committed, dead=dead))
-        self._tell_dead(dead)
+        self._dead_letters.tell(dead)
 
     def end_loads(self, tokens: Collection[str], upper: Position) -> None:
         self._store.loads.end(tokens, upper)
@@ -140,15 +120,11 @@ class JobLedger:
 
     def refuse(self, record: DdlRecord) -> None:
         self._store.ddl.refuse(self._job_id, record)
-        self._tell_refused(record)
+        _log_refused(self._name, record)
 
     def note(self, record: DdlRecord) -> None:
         self._store.ddl.note(self._job_id, record)
-        self._tell_refused(record)
-
-    def _tell_refused(self, record: DdlRecord) -> None:
-        facts = self._name, record.table, record.state, record.outcome, record.statement
-        log.warning("job %s: DDL on %s %s: %s (%s)", *facts)
+        _log_refused(self._name, record)
 
     def overturn(self, token: str, reason: str) -> None:
         self._store.ddl.overturn(self._job_id, token, reason)
@@ -166,3 +142,8 @@ class JobLedger:
 
     def last_epoch(self) -> Epoch | None:
         return self._store.epochs.last(self._job_id)
+
+
+def _log_refused(job: str, record: DdlRecord) -> None:
+    facts = job, record.table, record.state, record.outcome, record.statement
+    log.warning("job %s: DDL on %s %s: %s (%s)", *facts)

@@ -30,7 +30,6 @@ LARGE_CLASSES = {
     "Commit": 33,
     "Iceberg": 27,
     "Lake": 28,
-    "JobLedger": 29,
     "Snapshot": 30,
     "Sorter": 34,
     "Subscriptions": 31,

@@ -1,0 +1,55 @@
+"""The changes of one job that are kept out of its tables: how many there may be, and which are news.
+
+Owns: their bound, which of them were written down before, what the log says of them.
+Must not know: why a change is kept out, what is committed with it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import Position
+from syncmgr.job.rows.dead_letter import DeadLetter, not_known
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta.dead_letters import DeadLetters
+
+log = logging.getLogger(__name__)
+
+
+class JobDeadLetters:
+    """Of one job. `name` of the job and `label` of a source table, by channel token: for the log."""
+
+    def __init__(
+        self, stored: DeadLetters, job_id: JobId, most: Callable[[], int], name: str, label: Callable[[str], str]
+    ) -> None:
+        self._stored, self._job_id, self._most = stored, job_id, most
+        self._name, self._label = name, label
+
+    def of_epoch(
+        self, dead: tuple[DeadLetter, ...], end: Position | None, loads: Mapping[str, Load]
+    ) -> tuple[DeadLetter, ...]:
+        """Without those that a snapshot has told, of tables for which the binlog brings what it had seen.
+
+        `end`: of the epoch before. Raises DEAD_LETTERS_FULL.
+        """
+        repeated = {token for token, load in loads.items() if load.repeats(end)}
+        known = (letter for epoch, letter in self._stored.of(self._job_id) if not epoch)
+        return self._bounded(not_known(dead, (letter for letter in known if letter.token in repeated)))
+
+    def of_chunk(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
+        """A row that was kept out before is read again by RESYNC. Raises DEAD_LETTERS_FULL."""
+        known = (letter for _, letter in self._stored.of(self._job_id)) if dead else ()
+        return self._bounded(not_known(dead, known))
+
+    def _bounded(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
+        most = self._most()
+        if dead and (count := self._stored.count(self._job_id) + len(dead)) > most:
+            raise SyncError(Code.DEAD_LETTERS_FULL, count=count, limit=most, reason=dead[-1].text)
+        return dead
+
+    def tell(self, dead: tuple[DeadLetter, ...]) -> None:
+        """They are written down."""
+        if dead:
+            table = self._label(dead[0].token)
+            log.warning("job %s: %d changes kept out, the first of %s: %s", self._name, len(dead), table, dead[0].text)
