@@ -31,7 +31,6 @@ LARGE_CLASSES = {
     "Iceberg": 27,
     "Lake": 28,
     "Snapshot": 30,
-    "Sorter": 34,
     "Subscriptions": 31,
     "MysqlSource": 27,
     "CanalSource": 26,

@@ -61,12 +61,12 @@ class Waiting:
 
 
 class Synced:
-    """The tables of a job. Raises SyncError."""
+    """The tables of a job. Raises SyncError. `label`: of their canal."""
 
     def __init__(self, tables: Iterable[Table], *, label: str) -> None:
         self._tables = frozenset(tables)
         self._folded = {folded_table(table): table for table in self._tables}
-        self._label = label
+        self.label = label
 
     def refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
         """One in place of rows, of whichever table canal says that it is: what it may lead to cannot be asked."""
@@ -78,7 +78,7 @@ class Synced:
             if did is None:
                 return
             session += f", which has {did}, and that may lead to a table of the job,"
-        raise SyncError(Code.SOURCE_NOT_ROW, value=session, address=self._label)
+        raise SyncError(Code.SOURCE_NOT_ROW, value=session, address=self.label)
 
     def table(self, db: str, name: str) -> Table | None:
         if (db, name) in self._tables:
