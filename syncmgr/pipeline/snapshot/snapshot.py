@@ -4,19 +4,17 @@ Owns: which tables are read now and which later, what a statement on a table tha
 Must not know: how the rows of a table are read, where the changes of a table wait.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
-from syncmgr.errors import Code, SyncError
-from syncmgr.job.backoff import LATE_TABLE, Series
+from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Series
 from syncmgr.job.channel import channel_state
-from syncmgr.job.channel.channel_state import ChannelState, Rows, may_be_followed
+from syncmgr.job.channel.channel_state import Rows, may_be_followed
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.position import Position, has_passed
@@ -24,14 +22,14 @@ from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange, kept
 from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
-from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending, ReadStatementLock
+from syncmgr.pipeline.snapshot.handover import Ending, ReadStatementLock
 from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
+from syncmgr.pipeline.snapshot.late_tables import LateTables, next_wait
 from syncmgr.pipeline.snapshot.loading import Loading
+from syncmgr.pipeline.snapshot.missing_rows import MissingRows
 from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
-
-log = logging.getLogger(__name__)
 
 
 class Snapshot:
@@ -56,11 +54,14 @@ class Snapshot:
             standings=self.standings,
             uppers=self._uppers,
         )
-        self._late: threading.Thread | None = None
+        self._missing = MissingRows(self.standings)
         self._bringing = threading.Lock()  # held while tables are brought
         self._tries = Series()  # of tables without a key, that failed
         self._due = 0.0  # monotonic; their next turn
         self._order = ReadStatementLock()
+        self._late = LateTables(
+            self._missing, self._chunks, self._loading, self._order, bring=self._bring, retry_most=options.retry_most
+        )
 
     def give_up(self) -> None:
         """Chunks that are being read, and questions to the source, end now, and come another time; `ending` of `run`
@@ -82,35 +83,18 @@ class Snapshot:
         when this is called again, while no binlog is read, as soon as `is_due`.
         """
         self._chunks.on_chunk = on_chunk
-        rows = self._open()
+        rows = self._missing.all()
         for token in rows:
             self.standings.change(token, partial(channel_state.bringing, begun=True))
         if len(rows) == len(self._channels) and not any(each.replaces for each in rows.values()):
             self._bring_all(ending)
         elif self.is_due():
             self._bring_waiting(ending)
-        if self._with_key() and not ending.is_set() and self._late is None:
-            self._late = threading.Thread(target=self._run_late, args=(ending,), name="late-snapshot", daemon=True)
-            self._late.start()
-
-    def _open(self) -> dict[str, Rows]:
-        """Of tables whose rows are not there, by token."""
-        return {token: each.rows for token, each in self.standings.all().items() if each.rows is not None}
-
-    def _wanted(self) -> dict[str, Rows]:
-        """Those that are to be read: one that is stopped waits for RESYNC."""
-        states = self.standings.all()
-        return {token: rows for token, rows in self._open().items() if states[token].state is ChannelState.SNAPSHOT}
-
-    def _with_key(self) -> set[str]:
-        return {token for token, rows in self._wanted().items() if not rows.exact}
-
-    def _without_key(self) -> set[str]:
-        return {token for token, rows in self._wanted().items() if rows.exact}
+        self._late.start(ending)
 
     def is_due(self) -> bool:
         """Whether `run` is to be called, again, for tables without a key."""
-        return bool(self._without_key()) and time.monotonic() >= self._due and not self._bringing.locked()
+        return bool(self._missing.without_key()) and time.monotonic() >= self._due and not self._bringing.locked()
 
     def load(self, token: str) -> Load | None:
         """How far that of a table is; None: it came in no snapshot."""
@@ -120,19 +104,19 @@ class Snapshot:
         """A statement may have changed, renamed or dropped all tables meanwhile: it is in the binlog, and rows are read
         behind it.
         """
-        wanted = self._with_key() | self._without_key()
+        wanted = self._missing.with_key() | self._missing.without_key()
         if not wanted:
             return
         try:
             self._bring_first(wanted, ending)
         except SyncError as error:
             failures = self.failures()
-            if not any(may_be_followed(failures.get(token, error)) for token in self._with_key()):
+            if not any(may_be_followed(failures.get(token, error)) for token in self._missing.with_key()):
                 raise
 
     def _bring_waiting(self, ending: threading.Event) -> None:
         try:
-            self._bring_first(self._without_key(), ending)
+            self._bring_first(self._missing.without_key(), ending)
         except SyncError as error:
             if error.code not in OF_ONE_TABLE:
                 raise
@@ -141,15 +125,14 @@ class Snapshot:
         try:
             self._bring(tokens, ending)
         finally:
-            if self._without_key():
+            if self._missing.without_key():
                 now = time.monotonic()
                 self._tries = self._tries.failed(now)
-                self._due = now + self._wait(self._tries)
+                self._due = now + next_wait(self._tries, self._options.retry_most())
 
     def join(self) -> None:
         """Wait for the chunks of late tables that are under way; `ending` is set."""
-        if self._late is not None:
-            self._late.join()
+        self._late.join()
 
     def reshapes(self, token: str) -> bool:
         """Whether the target of a table has yet to get the columns that the channel fills: they come with its rows."""
@@ -172,12 +155,11 @@ class Snapshot:
 
     def failures(self) -> dict[str, SyncError]:
         """By channel token, of those that are tried again. From any thread."""
-        reads = [(t, each.error) for t, each in self.standings.all().items() if each.state is ChannelState.SNAPSHOT]
-        return {token: error for token, error in reads if error is not None}
+        return self._missing.failures()
 
     def whole(self, end: Position) -> bool:
         """Whether an epoch that ends there is a state that the source had."""
-        return not self._open() and all(has_passed(end, upper) for upper in list(self._uppers.values()))
+        return not self._missing.all() and all(has_passed(end, upper) for upper in list(self._uppers.values()))
 
     def committed(self, end: Position, behind: Container[str] = ()) -> None:
         """Epochs up to there are in the lake, but those of channels that are `behind`."""
@@ -218,7 +200,7 @@ class Snapshot:
 
     def _changed(self, step: DdlStep) -> set[str]:
         ways = {token for token, channel in step.channels.items() if channel.way != self._channels[token].way}
-        changed = (ways | step.changes.keys()) & self._open().keys() - step.dropped
+        changed = (ways | step.changes.keys()) & self._missing.all().keys() - step.dropped
         return {token for token in changed if self._channels[token].keys}
 
     def _kept(self, step: DdlStep, token: str) -> KeyRange | None:
@@ -235,38 +217,6 @@ class Snapshot:
     def rates(self) -> dict[str, float]:
         """Rows a second by channel token, of those that are read now. From any thread."""
         return self._chunks.rates()
-
-    # -- some tables
-
-    def _run_late(self, ending: threading.Event) -> None:
-        """At once where others have gone on in an earlier life; a table that has just failed waits first."""
-        series = Series().failed(time.monotonic()) if self.failures().keys() & self._with_key() else Series()
-        self._await_branches(ending)
-        while self._with_key() and not self._order.rests(self._wait(series), ending):
-            try:
-                with self._order.reading(ending) as end:
-                    self._bring(self._with_key(), end)
-            except SyncError as error:
-                log.warning("tables that failed alone fail again: %s", error)
-                self._loading.fail(dict.fromkeys(self._with_key() - self.failures().keys(), error))
-            except Exception as error:
-                log.exception("the thread of late tables failed")
-                self._loading.fail(dict.fromkeys(self._with_key(), SyncError(Code.INTERNAL, message=repr(error))))
-                return
-            series = series.failed(time.monotonic())
-
-    def _wait(self, series: Series) -> float:
-        """Seconds until the next attempt."""
-        if not series.failures:
-            return 0.0
-        most = self._options.retry_most()
-        return series.wait(replace(LATE_TABLE, first=min(LATE_TABLE.first, most), most=most))
-
-    def _await_branches(self, ending: threading.Event) -> None:
-        """Rows of a table that joined are missing in XA transactions from before: they come with its rows alone."""
-        branches = self._chunks.branches()
-        while branches & self._chunks.branches() and not ending.wait(LOOK_SECOND):
-            pass
 
     def _bring(self, tokens: AbstractSet[str], ending: Ending) -> None:
         """Raises the mildest error where each of them failed alone."""
