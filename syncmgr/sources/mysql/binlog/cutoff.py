@@ -1,11 +1,14 @@
 """What lies up to a position, transaction by transaction.
 
 Owns: how one transaction of a stream is told to be at or before a position, or behind it.
-Must not know: tables, rows, streams.
+Must not know: rows, streams.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, compare, parse_gtids
 from syncmgr.job.source_history.numbers_back import contradiction
 
@@ -36,6 +39,36 @@ class Cutoff:
                 return by_number
             case _:
                 return _numbered(here) <= _numbered(self._place)
+
+
+class Cutoffs:
+    """Of tables whose changes up to a place are not wanted. Raises SyncError where nobody knows which those are."""
+
+    def __init__(self, afters: Mapping[Table, Position], address: str) -> None:
+        self._cutoffs = {table: Cutoff(after) for table, after in afters.items()}
+        self._address = address
+
+    def __bool__(self) -> bool:
+        return bool(self._cutoffs)
+
+    def is_early(self, table: Table, gtid: Gtid | None, here: Position) -> bool:
+        """Whether changes of a table in a transaction, behind which `here` lies, are not wanted."""
+        return table in self._cutoffs and self._has(table, gtid, here)
+
+    def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:
+        """The tables that begin after that transaction."""
+        return frozenset(table for table in self._cutoffs if self._has(table, gtid, here))
+
+    def _has(self, table: Table, gtid: Gtid | None, here: Position) -> bool:
+        try:
+            return self._cutoffs[table].has(gtid, here)
+        except NumbersBackError as error:
+            label = ".".join(table)
+            reason = (
+                f"numbers of a domain that go back, so that nobody knows whether rows of {label} came with its "
+                f"snapshot: {error}; SET GLOBAL gtid_strict_mode = ON"
+            )
+            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=label) from error
 
 
 def _numbered(at: Position) -> tuple[int, int]:

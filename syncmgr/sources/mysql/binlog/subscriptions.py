@@ -1,7 +1,7 @@
 """Which tables are read, and what their columns are at this place of the stream.
 
-Owns: the way from a table map to the columns to decode.
-Must not know: where transactions end, how rows are decoded.
+Owns: which table a table map means, what was seen of it so far, which statements concern it.
+Must not know: where transactions end, how columns are found, how rows are decoded.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import SyncError
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
@@ -20,18 +20,17 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.temporary import is_temporary, may_be_temporary
-from syncmgr.job.types.folding import folded_name, folded_table
-from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.job.types.folding import folded_table
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
+from syncmgr.sources.mysql.binlog.cutoff import Cutoffs, Gtid
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.nameless import Nameless
 from syncmgr.sources.mysql.binlog.subscription import Subscription, subscriptions
+from syncmgr.sources.mysql.binlog.table_columns import changed, check_types, schema_of, wanted_of
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
-from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
-from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
-from syncmgr.sources.mysql.values.table_map import TableMap, parse
-from syncmgr.sources.mysql.values.values import supported
+from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder
+from syncmgr.sources.mysql.values.table_map import parse
 from syncmgr.sources.mysql.wire import MalformedEventError
 from syncmgr.sources.port import ChannelPlan
 
@@ -86,7 +85,8 @@ class Subscriptions:
         self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
         self._spelt = {folded_table(table): table for table in tables} | {t: t for t in tables if t == folded_table(t)}
         self._left_folded = {folded_table(name): table for name, table in self._left.items()}
-        self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
+        afters = {table: each.after for table, each in tables.items() if each.after is not None}
+        self._cutoffs = Cutoffs(afters, address)
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
@@ -101,37 +101,23 @@ class Subscriptions:
         for table in self.tables:
             if _CAPITAL.search("".join(table)):
                 lost = "and an earlier version read no row of it while it called it so, so that rows may be missing"
-                raise self._changed(
-                    table, f"the server keeps its name in lower case, {lost}; RESYNC TABLE reads all of it"
-                )
+                raise changed(table, f"the server keeps its name in lower case, {lost}; RESYNC TABLE reads all of it")
 
     @property
     def begin_later(self) -> bool:
         """Whether of some table changes up to a place of its own are not wanted."""
-        return bool(self._afters)
+        return bool(self._cutoffs)
 
     def is_early(self, body: bytes, gtid: Gtid | None, here: Position) -> bool:
         """Whether a table map, behind which `here` lies, stands before that place.
 
         Raises SyncError where nobody knows.
         """
-        table = self._table(body)
-        return table in self._afters and self._begins_after(table, gtid, here)
+        return self._cutoffs.is_early(self._table(body), gtid, here)
 
     def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:
         """The tables that begin after a transaction, behind which `here` lies. Raises SyncError as `is_early` does."""
-        return frozenset(table for table in self._afters if self._begins_after(table, gtid, here))
-
-    def _begins_after(self, table: Table, gtid: Gtid | None, here: Position) -> bool:
-        try:
-            return self._afters[table].has(gtid, here)
-        except NumbersBackError as error:
-            label = ".".join(table)
-            reason = (
-                f"numbers of a domain that go back, so that nobody knows whether rows of {label} came with its "
-                f"snapshot: {error}; SET GLOBAL gtid_strict_mode = ON"
-            )
-            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=label) from error
+        return self._cutoffs.passed(gtid, here)
 
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
@@ -166,13 +152,9 @@ class Subscriptions:
     def _resolve(self, body: bytes, table: Table) -> Subscribed:
         table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
         subscription = self.tables[table]
-        schema = self._schema(table_map, subscription)
-        keys = {folded_name(name) for name in subscription.keys}
-        wanted = [
-            self._wanted(table_map, schema, name, key=folded_name(name) in keys)
-            for name in dict.fromkeys((*subscription.columns, *subscription.keys))
-        ]
-        self._check_against_known(table, wanted)
+        schema = schema_of(table_map, subscription, mariadb=self.mariadb)
+        wanted = wanted_of(table_map, schema, subscription, self._address)
+        check_types(table, wanted, self._seen[table][0] if table in self._seen else subscription.schema)
         self._seen[table] = schema, table_map.full
         decoder = RowsDecoder(table_map, wanted, self._address, most_cells=self._most_cells)
         return Subscribed(table, decoder, schema if table_map.full else None)
@@ -183,60 +165,12 @@ class Subscriptions:
         what = (
             f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
         )
-        return self._changed(
-            self._leaver(name) or name, f"{what}a temporary one; RESYNC TABLE {here} reads {here} again"
-        )
+        return changed(self._leaver(name) or name, f"{what}a temporary one; RESYNC TABLE {here} reads {here} again")
 
     @property
     def nameless(self) -> Nameless:
         """Through all that `following` makes."""
         return self._nameless
-
-    def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
-        if table_map.full:
-            stored = subscription.schema if subscription.known_at is None else None
-            told = source_table(table_map)
-            if self.mariadb:
-                told = without_hashes(told, {*subscription.columns, *subscription.keys})
-            if stored is not None and subscription.complete:
-                refuse_unknown(table_map, told, stored)
-            if stored is None and subscription.schema is not None:
-                self._refuse_other_key(told, subscription.schema, subscription.keys)
-            return told if stored is None else identified(told, stored)
-        if subscription.schema is None or subscription.known_at is not None:
-            reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
-            raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
-        return agreed(table_map, subscription.schema, mariadb=self.mariadb)
-
-    def _refuse_other_key(self, told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
-        """In rows from before the schema that is known."""
-        if older_statement.has_other_key(told, later, keys):
-            reason = "rows of it came from a time at which its primary key was not within the target's key"
-            raise self._changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
-
-    def _wanted(self, table_map: TableMap, schema: SourceTable, name: str, *, key: bool) -> Wanted:
-        table = table_map.db, table_map.name
-        column = schema.column(name)
-        if column is None:
-            raise self._changed(table, f"column '{name}' is gone")
-        place = schema.columns.index(column)
-        if not supported(column, table_map.fields[place]):
-            reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
-            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=table_map.label)
-        return Wanted(place=place, column=column, name=name, key=key)
-
-    def _check_against_known(self, table: Table, wanted: list[Wanted]) -> None:
-        """What is staged must keep its types; DDL that changes them was followed before rows of it come."""
-        before = self._seen[table][0] if table in self._seen else self.tables[table].schema
-        if before is None:
-            return
-        for one in wanted:
-            old = before.column(one.name)
-            if old is not None and arrow_type(old) != arrow_type(one.column):
-                raise self._changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
-
-    def _changed(self, table: Table, what: str) -> SyncError:
-        return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=what)
 
     # -- statements
 

@@ -1,0 +1,78 @@
+"""What the columns of a table are under one of its table maps, and which of them are decoded.
+
+Owns: agreement of the table map with the schema that is known, and the errors where there is none.
+Must not know: which table maps came before, transactions, how rows are decoded.
+"""
+
+from collections.abc import Collection, Iterable
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl import older_statement
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.sources.mysql.binlog.subscription import Subscription
+from syncmgr.sources.mysql.values.decoder import Wanted
+from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
+from syncmgr.sources.mysql.values.table_map import TableMap
+from syncmgr.sources.mysql.values.values import supported
+
+
+def schema_of(table_map: TableMap, subscription: Subscription, *, mariadb: bool) -> SourceTable:
+    """Raises SOURCE_SCHEMA."""
+    if table_map.full:
+        stored = subscription.schema if subscription.known_at is None else None
+        told = source_table(table_map)
+        if mariadb:
+            told = without_hashes(told, {*subscription.columns, *subscription.keys})
+        if stored is not None and subscription.complete:
+            refuse_unknown(table_map, told, stored)
+        if stored is None and subscription.schema is not None:
+            _refuse_other_key(told, subscription.schema, subscription.keys)
+        return told if stored is None else identified(told, stored)
+    if subscription.schema is None or subscription.known_at is not None:
+        reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
+        raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
+    return agreed(table_map, subscription.schema, mariadb=mariadb)
+
+
+def _refuse_other_key(told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
+    """In rows from before the schema that is known."""
+    if older_statement.has_other_key(told, later, keys):
+        reason = "rows of it came from a time at which its primary key was not within the target's key"
+        raise changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
+
+
+def wanted_of(table_map: TableMap, schema: SourceTable, subscription: Subscription, address: str) -> list[Wanted]:
+    """Raises SOURCE_SCHEMA, SOURCE_UNSUPPORTED."""
+    keys = {folded_name(name) for name in subscription.keys}
+    return [
+        _wanted(table_map, schema, name, address, key=folded_name(name) in keys)
+        for name in dict.fromkeys((*subscription.columns, *subscription.keys))
+    ]
+
+
+def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *, key: bool) -> Wanted:
+    column = schema.column(name)
+    if column is None:
+        raise changed((table_map.db, table_map.name), f"column '{name}' is gone")
+    place = schema.columns.index(column)
+    if not supported(column, table_map.fields[place]):
+        reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
+        raise SyncError(Code.SOURCE_UNSUPPORTED, address=address, reason=reason, table=table_map.label)
+    return Wanted(place=place, column=column, name=name, key=key)
+
+
+def check_types(table: Table, wanted: Iterable[Wanted], before: SourceTable | None) -> None:
+    """What is staged must keep its types; DDL that changes them was followed before rows of it come."""
+    if before is None:
+        return
+    for one in wanted:
+        old = before.column(one.name)
+        if old is not None and arrow_type(old) != arrow_type(one.column):
+            raise changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
+
+
+def changed(table: Table, what: str) -> SyncError:
+    """A table is not what it was known to be."""
+    return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=what)
