@@ -330,3 +330,12 @@ class Cursor:
 def _announces_secret(token: Token) -> bool:
     text = token.text.lower()
     return text.endswith("password") or text == "identified"
+
+
+def number_between(at: Cursor, low: int, high: int) -> int:
+    """A whole number within bounds."""
+    start = at.peek()
+    number = at.number("a whole number")
+    if not low <= number <= high:
+        raise at.error(f"expected a number from {low} to {high}", start)
+    return number
