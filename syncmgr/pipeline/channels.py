@@ -41,8 +41,6 @@ class Channels:
         self._standings = snapshot.standings
         self._synced_until = synced_until
 
-    # -- what they become
-
     def learn(self, token: str, told: SourceTable | Reshaped) -> None:
         """The next life, of the worker or of the frontend, holds the rows against the same columns."""
         for channel in [c for c in self.now if c.token == token]:
@@ -69,8 +67,6 @@ class Channels:
     def _become(self, channels: tuple[ChannelDescription, ...]) -> None:
         self.now = channels
         self._snapshot.read_as(channels)
-
-    # -- which of them stop alone
 
     def overturn(self, error: SyncError) -> None:
         """A statement was not followed after all where the columns of the next rows disagree with it."""
@@ -110,8 +106,6 @@ class Channels:
             shares=any(channel.part is not None for channel in self.now),
         )
         return advised(error, kind)
-
-    # -- which of them are read
 
     def is_read(self, channel: ChannelDescription) -> bool:
         return not channel.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT

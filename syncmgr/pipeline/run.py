@@ -180,8 +180,6 @@ class JobRun:
         """Whether it has yet to commit what an earlier life left."""
         return self._recovers
 
-    # -- the thread
-
     def _run(self) -> None:
         error, kind = self._retries.outcome(self._work)
         self._worker.kill()

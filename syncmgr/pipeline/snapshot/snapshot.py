@@ -169,8 +169,6 @@ class Snapshot:
             for token in passed:
                 del self._uppers[token]
 
-    # -- statements on tables that are being read
-
     def read_as(self, channels: Iterable[ChannelDescription]) -> None:
         """What the channels are from the next reading on."""
         self._channels.update((channel.token, channel) for channel in channels)

@@ -130,8 +130,6 @@ class Router:
         """Whether a part of the open transaction was delivered."""
         return self._transactions.open.torn
 
-    # -- taking
-
     @property
     def ready(self) -> bool:
         """Whether rows of whole transactions wait, or that for which feeding stopped."""
@@ -180,8 +178,6 @@ class Router:
         now.moved = not is_open and ddl is not None
         self._statements.taken()
         return batch
-
-    # -- feeding
 
     @property
     def inside(self) -> bool:

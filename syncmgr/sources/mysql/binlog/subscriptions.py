@@ -172,8 +172,6 @@ class Subscriptions:
         """Through all that `following` makes."""
         return self._nameless
 
-    # -- statements
-
     def stands_for_rows(self, query: Query, at: int, here: Position, passed: Collection[Table]) -> bool:
         """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
 

@@ -76,8 +76,6 @@ class Transactions:
     def none_open(self) -> bool:
         return self.gtids.open is None and not self.open.is_any
 
-    # -- what begins one
-
     def gtid(self, data: memoryview, start: int, end: int) -> None:
         self.gtids.open_uuid(data, start, end)
         self.open.committed_at = events.committed_at(data[start:end])
@@ -103,8 +101,6 @@ class Transactions:
         self.open.alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:
             self.begin_xa(events.mariadb_xid(event))
-
-    # -- what ends one
 
     def xid(self, data: memoryview, start: int, _end: int) -> None:
         self.end(data, start)
@@ -132,8 +128,6 @@ class Transactions:
     def _none(self) -> None:
         self.open.begin()
         self.gtids.begin()
-
-    # -- XA
 
     def begin_xa(self, xid: str) -> None:
         self.open.branch = xid
