@@ -15,7 +15,7 @@ from syncmgr.console.statements.local.spilled import on_disk
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.console.statements.local.sqlite_texts import CONCAT_BY, MAX_VALUE
 from syncmgr.errors import Code, SyncError
-from tests.support.until import HANG_SECOND
+from tests.support.until import HANG_SECOND, PROMPT_SECOND
 
 HALF = "x" * (MAX_VALUE // 2)
 
@@ -124,8 +124,9 @@ def test_a_value_that_is_too_much_is_refused(sql: str, monkeypatch: pytest.Monke
         ("SUBSTRING_INDEX(?1, ?2, 1000000) = ?1", 1),
     ],
 )
-def test_no_function_takes_the_square_of_a_length(sql: str, expected: object) -> None:
+def test_no_function_takes_the_square_of_a_length(sql: str, expected: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a value in half of that, which SQLite's own functions would compare for minutes."""
+    monkeypatch.setattr(lite_module, "SECONDS", PROMPT_SECOND)
     found = value(sql, *[HALF, "x" * (MAX_VALUE // 4) + "y"][: 1 + ("?2" in sql)])
     assert expected is None or found == expected
 
