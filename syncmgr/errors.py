@@ -272,7 +272,7 @@ class Code(Enum):
     DEAD_LETTERS_FULL = (
         20136,
         "HY000",
-        "The job has {count} dead letters, more than max_dead_letters ({limit}); the last one: {reason}",
+        "The job would have {count} dead letters, more than max_dead_letters ({limit}); the last one: {reason}",
     )
     SNAPSHOT_REFUSED = (
         20141,

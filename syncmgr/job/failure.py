@@ -185,8 +185,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "it in snapshot.host."
     ),
     Code.DEAD_LETTERS_FULL: _O(
-        "Read information_schema.sync_dead_letters, and mend the source where it can be. ALTER SYNC JOB ... SET "
-        '("max_dead_letters" = "100000"), or another number above that of the message, then RESUME.'
+        'ALTER SYNC JOB ... SET ("max_dead_letters" = "100000"), or another number above that of the message, then '
+        "RESUME. Only then information_schema.sync_dead_letters has the rows that were too many: read it, and mend the "
+        "source where it can be."
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O(

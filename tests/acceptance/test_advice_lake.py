@@ -412,6 +412,7 @@ def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, f
         assert advice == (
             "Mend what the reason says, then RESUME. ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
         )
+        assert "Bring the target back under its name, then RESUME" in t.job["Msg"]
         if mended:
             rename(t.catalog, t.name, "away", "u")
         else:

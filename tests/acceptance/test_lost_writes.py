@@ -56,7 +56,7 @@ def test_a_table_whose_writes_were_lost_is_set_back(
     fe.start()
     t.resume()
     t.until_paused(Code.WRITES_LOST)
-    before = re.search(r"is on it is (\S+)\. Mend", t.job["Msg"])
+    before = re.search(r"is on it is (\S+)\. Repair", t.job["Msg"])
     assert before is not None
     assert fe.stop() == 0
     set_to(t.catalog, "lost", "t", before[1])

@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OnDdlStop
-from syncmgr.job.failure import JobKind
+from syncmgr.job.failure import JobKind, advice
 
 OF_ONE_TABLE: Final = frozenset(  # if they name it
     {Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA, Code.SOURCE_UNSUPPORTED, Code.SOURCE_VALUE}
@@ -63,12 +63,21 @@ def made_anew(kind: JobKind) -> str:
 
 def advised(error: SyncError, kind: JobKind) -> SyncError:
     """With the way out. `kind`: of the job, which runs on where the error stops a table alone."""
+    if error.code is Code.BACKLOG_STUCK:
+        return _by_its_cause(error, kind)
     if error.code not in {Code.SOURCE_DDL, Code.SOURCE_SCHEMA}:
         return error
     way, refused = _way(error, kind), error.context.get(UNRENEWABLE)
     if refused is not None and kind.has_rows:
         way = REFUSED.format(why=refused, way=made_anew(kind))
     return SyncError(error.code, **(error.context | {"reason": f"{error.context['reason']}; {way}"}))
+
+
+def _by_its_cause(error: SyncError, kind: JobKind) -> SyncError:
+    """What mends the cause is told with it: nothing else shows that while the job is paused."""
+    cause = error.context["reason"]
+    way = advice(cause.code.number, kind) if isinstance(cause, SyncError) else None
+    return error if way is None else SyncError(error.code, **(error.context | {"reason": f"{cause}; {way}"}))
 
 
 def _way(error: SyncError, kind: JobKind) -> str:

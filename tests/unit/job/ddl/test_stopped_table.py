@@ -63,6 +63,15 @@ def test_an_error_says_the_way_out(error: SyncError, way: str, *, alone: bool, h
     assert [offer for offer in (RESYNC, SETTLE, RESUME, ANEW) if f"; {offer}" in str(told)] == [way] * bool(way)
 
 
+def test_too_much_that_waits_is_told_with_what_mends_its_cause() -> None:
+    """20229 of a lost column: adding it is not enough, the values of older rows come by RESYNC TABLE alone."""
+    cause = SyncError(Code.UNKNOWN_COLUMN, column="d", where="demo.lines")
+    full = SyncError(Code.BACKLOG_STUCK, table="demo.lines", bytes=9, limit=1, reason=cause)
+    told = str(advised(full, JobKind(has_rows=True, has_others=True)))
+    assert f"{cause}; The target has lost a column" in told
+    assert "RESYNC TABLE brings the values of the rows that are there. Then RESUME." in told
+
+
 def test_the_last_table_stops_the_job() -> None:
     """There is nothing left that could go on."""
     assert stopped_by(IMAGE, (LINES,), OnDdlStop.TABLE) is None
