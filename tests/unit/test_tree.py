@@ -30,8 +30,6 @@ LARGE_CLASSES = {
     "Commit": 33,
     "Iceberg": 27,
     "Lake": 28,
-    "MysqlSource": 27,
-    "CanalSource": 26,
 }
 
 

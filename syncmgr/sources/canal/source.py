@@ -150,7 +150,7 @@ class CanalSource:
         assert self._connector is not None
         delivery = self._connector.receive(deadline)
         if self._locator.lost():
-            raise CanalLostError(self._in_use())
+            raise CanalLostError(_lost_lock(self._label))
         if delivery is None:
             return False
         self._heard_at, asked_at = time.time(), self._asked_at
@@ -184,10 +184,6 @@ class CanalSource:
             reader = f"another client: batch {expected} went to it"
             address, _, destination = self._label.rpartition("/")
             raise CanalLostError(SyncError(Code.CANAL_IN_USE, destination=destination, address=address, reader=reader))
-
-    def _in_use(self) -> SyncError:
-        reason = "the session with ZooKeeper is over, so another reader may have begun"
-        return SyncError(Code.CANAL_UNREACHABLE, address=self._label, reason=reason)
 
     def _tell(self, delivery: Delivery) -> None:
         if self._debug is not None:
@@ -293,3 +289,8 @@ class CanalSource:
     def close(self) -> None:
         """At once; a get that waits ends."""
         self._line.close()
+
+
+def _lost_lock(label: str) -> SyncError:
+    reason = "the session with ZooKeeper is over, so another reader may have begun"
+    return SyncError(Code.CANAL_UNREACHABLE, address=label, reason=reason)

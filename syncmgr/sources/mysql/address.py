@@ -1,12 +1,12 @@
 """A MySQL server, and a plain SQL connection to it.
 
-Owns: how a connection is made, and what its failures are called.
+Owns: how a connection is made, what its failures are called, and which of several servers has its turn.
 Must not know: binlogs, what is asked on the connection.
 """
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -132,3 +132,30 @@ def _unopened(address: MysqlAddress) -> Connection:
         ssl=context(address.tls),
         auth_plugin_map=refusals(address.tls, address.label, address.user),
     )
+
+
+class Candidates:
+    """The servers of one history, of which one is read at a time."""
+
+    def __init__(self, addresses: Sequence[MysqlAddress]) -> None:
+        self._addresses = addresses
+        self._turn = 0
+        self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
+
+    @property
+    def current(self) -> MysqlAddress:
+        return self._addresses[self._turn % len(self._addresses)]
+
+    def next(self) -> None:
+        self._turn += 1
+
+    def accepted(self) -> None:
+        """The current one goes on where we are; others may do so later."""
+        self._refusals.clear()
+
+    def refused(self, error: SyncError) -> None:
+        """By the current one; the next has its turn. Raises the error where all have refused."""
+        self._refusals.add(self.current)
+        if len(self._refusals) == len(self._addresses):
+            raise error
+        self.next()

@@ -20,8 +20,7 @@ from syncmgr.job.rows.batch import Batch
 from syncmgr.job.source_history.heartbeats import Heartbeats
 from syncmgr.job.source_history.pace import stalls
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.types.schema import SourceTable
-from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.address import Candidates, MysqlAddress
 from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.continuation.continuation import LeftOutError
 from syncmgr.sources.mysql.binlog.router import Limits, Router
@@ -89,9 +88,7 @@ class MysqlSource:
         that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL. `keep`: the
         second in which the server has answered of objects, before the answer is used; `asked_until`: what it kept last.
         """
-        self._addresses = addresses
-        self._turn = 0  # whose turn it is
-        self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
+        self._servers = Candidates(addresses)
         self._server_id = server_id
         self._options = options or SourceOptions()
         self._line = Reconnector(self._options.retry, trouble)
@@ -100,7 +97,11 @@ class MysqlSource:
         most = self._options.limits.event_cells
         self._subscriptions = Subscriptions(tables, label, unlogged, families, most_cells=most)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
-        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known, self._subscriptions.nameless)
+        self._unlogged_alters = UnloggedAlters(
+            self._options.schema_check,
+            lambda: self._subscriptions.known(),  # noqa: PLW0108 - after `follow` they are others
+            self._subscriptions.nameless,
+        )
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -112,13 +113,6 @@ class MysqlSource:
         self._received = 0  # bytes of the stream by then
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
-
-    def _known(self) -> Mapping[Table, SourceTable]:
-        return self._subscriptions.known()
-
-    @property
-    def _address(self) -> MysqlAddress:
-        return self._addresses[self._turn % len(self._addresses)]
 
     def get(self, timeout: float) -> Batch | None:
         """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
@@ -140,9 +134,9 @@ class MysqlSource:
         try:
             return self._next(deadline)
         except MalformedEventError as error:
-            raise SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error)) from error
+            raise SyncError(Code.SOURCE_PROTOCOL, address=self._servers.current.label, reason=str(error)) from error
         except OversizeError as error:
-            raise SyncError(Code.SOURCE_TOO_LARGE, address=self._address.label, reason=str(error)) from error
+            raise SyncError(Code.SOURCE_TOO_LARGE, address=self._servers.current.label, reason=str(error)) from error
 
     def _next(self, deadline: float) -> Batch | None:
         while not self._line.closed:
@@ -152,7 +146,7 @@ class MysqlSource:
                 if self._feed():
                     return self._take()
                 self._catch_up()
-                self._unlogged_alters.look(self._address, self._router.position())
+                self._unlogged_alters.look(self._servers.current, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
                 self._lose(lost)
@@ -212,7 +206,7 @@ class MysqlSource:
         assert self._stream is not None
         try:
             opened, patience = self._line.opened, self._options.patience
-            return asked(self._address, self._stream.server, unasked, modes, opened, patience)
+            return asked(self._servers.current, self._stream.server, unasked, modes, opened, patience)
         except SyncError as error:
             if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
                 raise StreamLostError(error) from error
@@ -231,8 +225,6 @@ class MysqlSource:
             self._line.progressed()
         return batch
 
-    # -- the connection
-
     def _connect(self, deadline: float) -> bool:
         """Whether there is a stream now; waits for the next attempt no longer than until the deadline."""
         if not self._line.is_due(deadline):
@@ -245,17 +237,17 @@ class MysqlSource:
             event_bytes=self._options.limits.event_bytes,
         )
         try:
-            self._stream = BinlogStream(self._address, options, self._router.position(), self._line.opened)
+            self._stream = BinlogStream(self._servers.current, options, self._router.position(), self._line.opened)
         except StreamLostError as lost:
             self._lose(lost)
-            self._turn += 1
+            self._servers.next()
             return False
         except LeftOutError:
             raise
         except SyncError as error:
             self._refused(error)
             return False
-        self._refusals.clear()
+        self._servers.accepted()
         self._refuse_torn(self._stream.server)
         self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid, shares_id=self._stream.in_galera)
         self._subscriptions.unlogged.connected(self._stream.begun)
@@ -278,17 +270,14 @@ class MysqlSource:
 
     def _refused(self, error: SyncError) -> None:
         """By one of several servers: the next may do. Raises the error where none is left."""
-        self._refusals.add(self._address)
-        if len(self._refusals) == len(self._addresses):
-            raise error
+        self._servers.refused(error)
         self._router.restart()
         self._line.lost(error)
-        self._turn += 1
 
     def _refuse_torn(self, server: str) -> None:
         """Another server may cut a transaction into other events than those of it that were handed on already."""
         if self._router.torn and server != self._router.server:
-            raise SyncError(Code.SOURCE_MOVED, address=self._address.label)
+            raise SyncError(Code.SOURCE_MOVED, address=self._servers.current.label)
 
     def _lose(self, lost: StreamLostError | DuplicateServerIdError) -> None:
         """Whole transactions stay, the open one is read again."""
@@ -302,7 +291,7 @@ class MysqlSource:
         if isinstance(lost, StreamLostError):
             return lost.cause_for_user
         self._duplicates += 1
-        error = SyncError(Code.SOURCE_SERVER_ID, server_id=self._server_id, address=self._address.label)
+        error = SyncError(Code.SOURCE_SERVER_ID, server_id=self._server_id, address=self._servers.current.label)
         if self._duplicates >= MAX_DUPLICATES:
             raise error
         return error
@@ -319,8 +308,6 @@ class MysqlSource:
         self._router.follow(self._subscriptions)
         self._unlogged_alters.followed()
 
-    # -- from any thread
-
     def ack(self, end: Position) -> None:
         """A binlog needs none: the position is kept by who commits."""
 
@@ -334,7 +321,7 @@ class MysqlSource:
 
     def server(self) -> str:
         """The one server, while there is a connection."""
-        return "" if self._stream is None else self._address.label
+        return "" if self._stream is None else self._servers.current.label
 
     def close(self) -> None:
         """At once; a get that waits ends."""
