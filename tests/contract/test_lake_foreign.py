@@ -385,3 +385,22 @@ def test_a_statement_that_changes_no_row_sets_no_token_back(
         table.lake.alter(late)
     assert caught.value.code is Code.FENCED
     assert table.borne == following.epoch
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+def test_a_table_that_is_replaced_during_a_commit(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, *, indexed: bool
+) -> None:
+    """It keeps its uuid and has no snapshot, against which Iceberg would validate nothing: the epoch must not land
+    there, where the next one would find it and go on.
+    """
+    table = tables.make()
+    if not indexed:
+        table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    anew = "CREATE OR REPLACE TABLE {table} (id BIGINT NOT NULL, v BIGINT) USING iceberg"
+    before(monkeypatch, Iceberg, "finish", lambda: table.sql(anew))
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 3, 3)])
+    assert caught.value.code is Code.TARGET_REPLACED
+    assert table.rows() == []

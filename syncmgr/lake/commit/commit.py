@@ -149,20 +149,21 @@ class Commit:
         return [] if self._channel.chunk is None else self._data_files(table)
 
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
-        """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
+        """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look.
+
+        Pinned: Iceberg would repeat a token alone on whatever has come meanwhile, and validates nothing where somebody
+        has replaced the table by an empty one; equality deletes do not reach rows that somebody moves to another spec.
+        """
         table = self._iceberg.table_of(transaction)
         marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
         try:
-            if not self._data_files(table):  # Iceberg would repeat a token alone on whatever has come meanwhile
-                self._iceberg.pin(transaction)
+            self._iceberg.pin(transaction)
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))
                 written.sent = True
                 return self._iceberg.finish(transaction)
             vanished = self._equality_deletes(table, matching) if deletion is None else []
-            if vanished and written.layout.partition:  # they do not reach rows that somebody moves to another spec
-                self._iceberg.pin(transaction)
             delta = self._iceberg.fenced_delta(transaction)
             if deletion is not None:
                 deletion.add_to(delta, written.folder)

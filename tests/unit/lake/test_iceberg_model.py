@@ -400,3 +400,27 @@ def test_an_index_that_holds_for_nothing_does_not_hold_for_an_empty_table(tmp_pa
     house.source[5] = 7
     house.commit([(int(ChangeKind.INSERT), 5, 7)])
     house.assert_right()
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_a_table_that_is_replaced_during_a_commit_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, new: bool
+) -> None:
+    """Iceberg validates nothing where the table has no snapshot any more; its uuid and properties have stayed. The
+    commit must not land there: the next epoch would find it and go on without all rows from before.
+    """
+    house = House(tmp_path, 1)
+    for _ in range(2):
+        house.epoch_of(4, new=True)
+    finish = IcebergModel.finish
+
+    def replaced(self: IcebergModel, transaction: Table) -> int:
+        monkeypatch.undo()
+        house.catalog.meta = replace(house.catalog.meta, current=None)
+        return finish(self, transaction)
+
+    monkeypatch.setattr(IcebergModel, "finish", replaced)
+    with pytest.raises(SyncError) as caught:
+        house.epoch_of(3, new=new)
+    assert caught.value.code is Code.TARGET_REPLACED
+    assert house.catalog.meta.current is None
