@@ -378,12 +378,12 @@ class Code(Enum):
     TABLE_BROKEN = (
         20222,
         "HY000",
-        "Table '{table}' is damaged, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
+        "Table '{table}' is damaged, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup",
     )
     WRITES_LOST = (
         20236,
         "HY000",
-        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Repair the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup, then resume the job",
+        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Repair the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup",
     )
     SPEC_CHANGED = (
         20232,

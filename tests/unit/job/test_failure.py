@@ -5,6 +5,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry, Series
 from syncmgr.job.failure import (
+    JOB_WIDE,
     TREATMENTS,
     FailMsg,
     FailType,
@@ -90,6 +91,12 @@ def test_advice_ends_where_the_job_goes_on(code: Code) -> None:
 def test_a_table_that_is_behind_needs_no_resume(code: Code) -> None:
     """Its job runs, and refuses RESUME; the table is tried again by itself."""
     assert "RESUME" not in str(advice(code.number, replace(MANY, runs=True)))
+
+
+@pytest.mark.parametrize("code", [code for code in TREATMENTS if 20200 <= code.number < 20300 and code not in JOB_WIDE])
+def test_what_is_wrong_with_a_table_does_not_say_to_resume(code: Code) -> None:
+    """The reason of a table that is behind is the message itself, which no job's state changes; its advice says it."""
+    assert "resume" not in code.template.lower()
 
 
 def test_advice_depends_on_the_kind_of_job() -> None:
