@@ -265,6 +265,7 @@ class Shown:
 
 
 READING: Final = "its rows are being read"
+UNREAD: Final = "its rows are not all read yet"  # of a job that does not run, so that nobody reads them
 WAITING: Final = "changes wait for their commit"
 CATCHING_UP: Final = "its rows are there, and changes from the time in which they were read follow"
 
@@ -279,5 +280,5 @@ def shown(standing: Standing, kind: JobKind, *, whole: bool = True) -> Shown:
     if error is not None:
         number = error.code.number
         return Shown(state=state, since=since, error=number, reason=str(error), advice=advice(number, kind))
-    reasons = {_N: READING, _B: WAITING if standing.waits is not None else CATCHING_UP}
+    reasons = {_N: READING if kind.runs else UNREAD, _B: WAITING if standing.waits is not None else CATCHING_UP}
     return Shown(state=state, since=since, reason=reasons.get(state))

@@ -10,6 +10,7 @@ from syncmgr.job.channel.channel_state import (
     CATCHING_UP,
     CHANNEL_TRANSITIONS,
     READING,
+    UNREAD,
     WAITING,
     ChannelEvent,
     ChannelState,
@@ -154,8 +155,14 @@ def test_a_statement_waits_for_what_stands_in_the_way(why: str, standing: Standi
 )
 def test_show_names_state_and_reason(standing: Standing, state: ChannelState, reason: str | None) -> None:
     """The reason is that of the state; a table that streams needs none."""
-    told = shown(standing, ONE)
+    told = shown(standing, replace(ONE, runs=True))
     assert (told.state, told.reason) == (state, reason)
+
+
+def test_nobody_is_said_to_read_rows_of_a_job_that_does_not_run() -> None:
+    """A paused job whose table waits for its rows has nothing that brings them, until RESUME."""
+    told = shown(READ, replace(ONE, runs=False))
+    assert (told.state, told.reason) == (SNAPSHOT, UNREAD)
 
 
 def test_a_table_is_not_shown_as_streaming_before_its_rows_are_of_one_moment() -> None:
