@@ -17,6 +17,7 @@ from syncmgr.sources.mysql.address import connect, naming_failures, query
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.check import Locked, inspect_server, never
 from syncmgr.sources.mysql.server.exact_point import check_exact
+from syncmgr.sources.mysql.server.list_tables import found_on
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import PASSWORD, MysqlServer, binary, free_port
@@ -105,6 +106,19 @@ def test_tables_that_share_rows_are_refused(any_server: MysqlServer, db: str) ->
         assert caught.value.code is Code.SOURCE_UNSUPPORTED
     assert facts(any_server, [(db, "t")]).tables[0].name == "t"
     any_server.run(f"DROP TABLE {db}.whole, {db}.part, {db}.other")
+
+
+def test_a_table_with_system_versions_is_refused_and_not_passed_over(any_server: MysqlServer, db: str) -> None:
+    """A pattern finds it like any other table, so that CREATE SYNC says why it is not synced."""
+    if any_server.flavour == "mysql":
+        pytest.skip("MariaDB alone has them")
+    any_server.run(
+        f"CREATE TABLE {db}.past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", f"CREATE VIEW {db}.v AS SELECT 1"
+    )
+    assert set(found_on(address(any_server), [db])) == {(db, "t"), (db, "past")}
+    with pytest.raises(SyncError, match="past is system-versioned") as caught:
+        facts(any_server, [(db, "past")])
+    assert caught.value.code is Code.SOURCE_UNSUPPORTED
 
 
 def test_starts(any_server: MysqlServer, db: str) -> None:

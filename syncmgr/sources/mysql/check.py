@@ -44,6 +44,7 @@ from syncmgr.sources.mysql.server.grants import (
     unlockable,
     unreadable,
 )
+from syncmgr.sources.mysql.server.list_tables import VERSIONED
 from syncmgr.sources.mysql.server.merge_tables import CHILD_ENGINE, merging
 from syncmgr.sources.mysql.server.server import PRIVILEGE_MISSING, Server
 from syncmgr.sources.mysql.server.tables import cascades, quoted, schema_of, unique_keys
@@ -199,6 +200,8 @@ class _Inspection:
         )
         if not found:
             raise self._unknown_table(label)  # a name in another case than the binlog writes
+        if found[0]["kind"] == VERSIONED:
+            raise self._unsupported(f"{label} is system-versioned: its rows of the past are in the binlog like others")
         if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
             raise self._unsupported(f"{label} is a {found[0]['kind'].lower()}; only a table has rows in the binlog")
         if (found[0]["engine"] or "").upper() == MERGE:

@@ -15,10 +15,13 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
 
 UNKNOWN_VARIABLE: Final = 1193
+VERSIONED: Final = "SYSTEM VERSIONED"  # of MariaDB
+KINDS: Final = ("BASE TABLE", VERSIONED)
 
 
 def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Found]:
-    """The tables that may be seen, without views, of the databases that are like one of these patterns of LIKE.
+    """The tables that may be seen, without views, of the databases that are like one of these patterns of LIKE; those
+    that are refused, too: nobody may think that they are synced.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
@@ -52,8 +55,9 @@ def _tables(connection: Connection, databases: Sequence[str]) -> list[dict[str, 
     return query(
         connection,
         "SELECT TABLE_SCHEMA db, TABLE_NAME name, TABLE_ROWS row_count, DATA_LENGTH size, TABLE_COMMENT comment"
-        " FROM information_schema.TABLES WHERE TABLE_SCHEMA IN %s AND TABLE_TYPE = 'BASE TABLE'",
+        " FROM information_schema.TABLES WHERE TABLE_SCHEMA IN %s AND TABLE_TYPE IN %s",
         tuple(databases),
+        KINDS,
     )
 
 
