@@ -25,6 +25,7 @@ from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.integrity import check_files, check_metadata
+from syncmgr.lake.commit.uncommitted_files import Strays
 from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.ancestry import MARKS, lost_chunks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
@@ -110,7 +111,7 @@ class Lake:
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
         self._readings = Readings()
-        self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
+        self._strays = Strays()
 
     def start(self) -> None:
         """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
@@ -165,7 +166,7 @@ class Lake:
         spark = self._session.current()
         with self._lock:
             if self._open is None or self._open.spark is not spark:
-                self._open = self._opened(spark)
+                self._open = _opened(spark)
             return self._open
 
     def check_whole(self, db: str, table: str) -> None:
@@ -197,7 +198,7 @@ class Lake:
         LAKE_FAILED and SOURCE_UNREACHABLE when the same call may be tried again.
         """
         self.ready()
-        strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
+        strays, upkeep = self._strays.of(channel), self._upkeep_of(channel.db, channel.table)
         with upkeep.commit(), lake_disk(), self._durable(channel.db, channel.table), asked():
             iceberg = self.iceberg()
             commit = Commit(iceberg, channel, strays, upkeep.indexing)
@@ -243,7 +244,7 @@ class Lake:
         """
         upkeep = self._upkeep_of(db, table)
         with lake_disk(), self._durable(db, table) as nothing_written, asked():
-            opened = self._opened_for_upkeep()
+            opened = _for_upkeep(self._opened_now())
             ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
             upkeep.indexing.save()
             if not ran:
@@ -257,16 +258,11 @@ class Lake:
         """
         durable = self._durability.expiring(db, table) if self.place.embedded else nullcontext(lambda: None)
         with lake_disk(), durable as something_written, asked():
-            opened = self._opened_for_upkeep()
+            opened = _for_upkeep(self._opened_now())
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
             if ran:
                 something_written()
         return ran
-
-    def _opened_for_upkeep(self) -> _Open:
-        opened = self._opened_now()
-        opened.iceberg.use_pool("upkeep")
-        return opened
 
     def upkeep_session(self) -> SparkSession:
         """The session in which upkeep runs. Raises LAKE_STARTING."""
@@ -288,20 +284,6 @@ class Lake:
                 self._upkeep[db, table] = TableUpkeep(db, table, Indexing(self._index_dir, self._budget))
             return self._upkeep[db, table]
 
-    def _strays_of(self, channel: ChannelCommit) -> list[str]:
-        """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled.
-
-        Chunks are committed side by side, so that none may sweep for the others: their strays are orphans.
-        """
-        if channel.chunk is not None:
-            return []
-        with self._lock:
-            epoch, strays = self._strays.get(channel.token, (channel.epoch, []))
-            if epoch != channel.epoch:
-                strays = []
-            self._strays[channel.token] = channel.epoch, strays
-            return strays
-
     def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
         """What is written to a table meanwhile; called where that was nothing."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
@@ -311,22 +293,24 @@ class Lake:
             with lake_disk():
                 self._durability.confirm()
 
-    def _opened(self, spark: SparkSession) -> _Open:
-        for key, value in COMMIT_SETTINGS.items():
-            spark.conf.set(key, value)
-        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-        with asked():
-            upkeep_session = spark.newSession()
-            upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
-            return _Open(
-                spark=spark,
-                iceberg=Iceberg(spark),
-                upkeep_session=upkeep_session,
-            )
-
     def _forget(self, db: str, table: str) -> None:
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
+
+
+def _opened(spark: SparkSession) -> _Open:
+    for key, value in COMMIT_SETTINGS.items():
+        spark.conf.set(key, value)
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    with asked():
+        upkeep_session = spark.newSession()
+        upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+        return _Open(spark=spark, iceberg=Iceberg(spark), upkeep_session=upkeep_session)
+
+
+def _for_upkeep(opened: _Open) -> _Open:
+    opened.iceberg.use_pool("upkeep")
+    return opened

@@ -28,8 +28,6 @@ LARGE = {
 }
 LARGE_CLASSES = {
     "Commit": 33,
-    "Iceberg": 27,
-    "Lake": 28,
 }
 
 

@@ -1,11 +1,13 @@
 """The files of a commit before it is one.
 
-Owns: what is known of them, and for which tables they are good.
+Owns: what is known of them, for which tables they are good, and which folders failed attempts have left.
 Must not know: when they are written or deleted, tokens.
 """
 
+import threading
 from dataclasses import dataclass, field
 
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.key_index import Keys
 from syncmgr.lake.spark.jvm import Java
@@ -36,3 +38,25 @@ class Written:
 
 def name_of(folder: str) -> str:
     return folder.rsplit("/", 1)[-1]
+
+
+class Strays:
+    """Folders that failed attempts at an epoch left behind. From any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._folders: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
+
+    def of(self, channel: ChannelCommit) -> list[str]:
+        """Those of this epoch, a list to which more may be added; those of earlier epochs are settled.
+
+        Chunks are committed side by side, so that none may sweep for the others: their strays are orphans.
+        """
+        if channel.chunk is not None:
+            return []
+        with self._lock:
+            epoch, folders = self._folders.get(channel.token, (channel.epoch, []))
+            if epoch != channel.epoch:
+                folders = []
+            self._folders[channel.token] = channel.epoch, folders
+            return folders

@@ -134,10 +134,6 @@ class Iceberg(Transactions):
         """The inverse."""
         return self._file_parser.fromJson(self._json.readTree(text), specs)
 
-    def location(self, file: Java) -> str:
-        """The path of a data or delete file, as the manifests write it."""
-        return str(file.location())
-
     def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
         """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
         spec = table.spec()
@@ -157,14 +153,6 @@ class Iceberg(Transactions):
             file.lowerBounds(),
             file.upperBounds(),
         )
-
-    def record_count(self, file: Java) -> int:
-        """Rows of a data or delete file."""
-        return int(file.recordCount())
-
-    def file_bytes(self, file: Java) -> int:
-        """Of a data or delete file."""
-        return int(file.fileSizeInBytes())
 
     def hit_paths(self, table: Java) -> set[str]:
         """The data files that any delete file may concern."""

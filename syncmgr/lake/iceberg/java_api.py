@@ -64,6 +64,18 @@ class JavaApi:
         activate(spark)
         self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
 
+    def location(self, file: Java) -> str:
+        """The path of a data or delete file, as the manifests write it."""
+        return str(file.location())
+
+    def record_count(self, file: Java) -> int:
+        """Rows of a data or delete file."""
+        return int(file.recordCount())
+
+    def file_bytes(self, file: Java) -> int:
+        """Of a data or delete file."""
+        return int(file.fileSizeInBytes())
+
     def _namespace(self, db: str) -> Java:
         gateway = SparkContext._gateway  # noqa: SLF001
         assert gateway is not None
