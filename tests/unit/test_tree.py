@@ -22,25 +22,19 @@ MODULES = sorted(
     if "versions" not in path.parts and not path.name.endswith("_pb2.py")
 )
 MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
-# What is yet to be parted: these may shrink, and nothing joins them.
-LARGE = {
-    "errors.py": 605,
-}
-LARGE_CLASSES = {
-    "Commit": 33,
-}
+LARGE = {"errors.py": 605}  # one table, a row an error
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
 def test_a_module_can_be_read_in_one_sitting(module: Path) -> None:
-    """At most 400 lines, 25 methods a class, 50 lines a function, but for those that are named."""
+    """At most 400 lines, but for the table of errors, 25 methods a class, 50 lines a function."""
     text = module.read_text()
     name = str(module.relative_to(ROOT / "syncmgr"))
     assert len(text.splitlines()) <= LARGE.get(name, MOST_LINES)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ClassDef):
             methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-            assert len(methods) <= LARGE_CLASSES.get(node.name, MOST_METHODS), node.name
+            assert len(methods) <= MOST_METHODS, node.name
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             assert node.end_lineno - node.lineno < MOST_FUNCTION_LINES, node.name

@@ -5,9 +5,7 @@ Must not know: jobs, intents, the source; how Java is called.
 """
 
 import logging
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -16,27 +14,23 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.lake.commit import data_files, rows
+from syncmgr.lake.commit import data_files
 from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
-from syncmgr.lake.commit.key_scan import write_matching
 from syncmgr.lake.commit.partitions import refuse_unreachable
 from syncmgr.lake.commit.schema_change import change_schema, layout_after, outstanding
-from syncmgr.lake.commit.uncommitted_files import Written, name_of
+from syncmgr.lake.commit.uncommitted_files import UncommittedFiles, Written, name_of
 from syncmgr.lake.commit.vectors import Deletion
 from syncmgr.lake.iceberg.ancestry import FILES_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.index.key_index import Keys
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
 from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
-MATCHING: Final = "matching"  # folder of the keys that a part replaces
 MOST_KEYS: Final = 4_000_000  # of a part, that are held beside the index; more go by equality deletes
 
 logger = logging.getLogger(__name__)
@@ -52,8 +46,7 @@ class Commit:
         self._iceberg = iceberg
         self._channel = channel
         self._bearing = bearing_of(iceberg, channel)
-        self._written: Written | None = None
-        self._strays = strays
+        self._files = UncommittedFiles(iceberg, channel, self._bearing.name, strays)
         self._indexing = indexing
         self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
 
@@ -69,12 +62,12 @@ class Commit:
                 return self._attempt(table)
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
-                    self._give_up()
+                    self._files.give_up()
                     refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
                     failed(error)
                 logger.info("commit refused, trying again: %s", java_class(error))
             table = self._loaded()
-        self._give_up()
+        self._files.give_up()
         raise SyncError(
             Code.LAKE_FAILED, reason=f"table {self._channel.table} was changed {ATTEMPTS} times during one commit"
         )
@@ -96,14 +89,14 @@ class Commit:
             raise away from error
 
     def _attempt(self, table: Java) -> ChannelCommitted:
-        if self._written is None and not self._borne(table):
+        if not self._files.written and not self._borne(table):
             with self._indexing.lock:
                 index = self._index(table)
             layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes))
             self._refuse_replaced(table)
             self._fitting(table, layout, gone=self._gone(index, table))
             if index is not None and not self._channel.empty and self._is_small(table):
-                self._data_keys(table, index)
+                self._files.keys(table, index.shape)
         passing(CrashPoint.FILES_WRITTEN)
         with self._indexing.lock:
             return self._transact(table)
@@ -120,7 +113,7 @@ class Commit:
             self._iceberg.set_properties(transaction, types)
         table = self._iceberg.table_of(transaction)
         written = self._fitting(table, self._iceberg.layout(table), gone=self._gone(index, table))
-        matching = self._matching(table, written)
+        matching = self._matching(table)
         deletion = None
         if index is not None and self._is_small(table, matching):
             deletion = self._deletion(table, index, matching)
@@ -129,12 +122,12 @@ class Commit:
         if deletion is not None:
             table = self._iceberg.table_of(transaction)
             assert index is not None
-            files = list(zip(self._data_files(table), self._data_keys(table, index), strict=True))
+            files = list(zip(self._files.data(table), self._files.keys(table, index.shape), strict=True))
             complete = self._channel.where is None and self._channel.settled
             name = name_of(written.folder)
             deletion.took_effect(self._indexing, table, name, files, count_missing=complete)
         self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
-        self._sweep(name_of(written.folder))
+        self._files.sweep(name_of(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
             rows=sum(map(self._iceberg.record_count, self._files_of_chunk(table))),
@@ -146,7 +139,7 @@ class Commit:
         return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
 
     def _files_of_chunk(self, table: Java) -> list[Java]:
-        return [] if self._channel.chunk is None else self._data_files(table)
+        return [] if self._channel.chunk is None else self._files.data(table)
 
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look.
@@ -159,7 +152,7 @@ class Commit:
         try:
             self._iceberg.pin(transaction)
             if self._replaces and self._iceberg.current(table) is not None:
-                self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
+                self._iceberg.replace(transaction, self._files.data(table), marks, self._channel.part)
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))
                 written.sent = True
                 return self._iceberg.finish(transaction)
@@ -168,7 +161,7 @@ class Commit:
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
-            self._iceberg.add(delta, self._data_files(table), vanished, marks)
+            self._iceberg.add(delta, self._files.data(table), vanished, marks)
             self._iceberg.set_properties(transaction, self._bearing.properties(table))
             written.sent = True
             return self._iceberg.finish(transaction)
@@ -177,8 +170,6 @@ class Commit:
             if deletion is not None:
                 written.beside += deletion.written
             raise
-
-    # -- the index
 
     def _index(self, table: Java) -> TableIndex | None:
         """The index where it holds for this table and can say where the keys of the epoch are."""
@@ -210,7 +201,7 @@ class Commit:
 
     def _is_small(self, table: Java, matching: Sequence[Java] = ()) -> bool:
         """Whether the keys of what comes and goes may be held in memory; chunks and epochs are cut so."""
-        files = () if self._excerpt is None else (*self._data_files(table), *matching)
+        files = () if self._excerpt is None else (*self._files.data(table), *matching)
         return sum(map(self._iceberg.record_count, files)) <= MOST_KEYS
 
     def _touched(self, index: TableIndex) -> EpochKeys:
@@ -228,7 +219,7 @@ class Commit:
 
     def _deletion(self, table: Java, index: TableIndex, matching: Sequence[Java]) -> Deletion:
         """Nobody but somebody else can have put a key of a chunk into the table before."""
-        written = self._data_keys(table, index)
+        written = self._files.keys(table, index.shape)
         if self._channel.chunk is None:
             return Deletion(self._iceberg, table, index, self._touched(index))
         if self._excerpt is not None:
@@ -237,15 +228,6 @@ class Commit:
         meets = bool(written) and self._bearing.may_meet(table)
         return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
 
-    def _data_keys(self, table: Java, index: TableIndex) -> list[Keys]:
-        """The keys of the data files that were written, row by row."""
-        written, shape = self._written, index.shape
-        assert written is not None
-        if written.keys is None or written.seed != shape.seed:
-            written.keys = [file_keys(self._iceberg.location(file), shape) for file in self._data_files(table)]
-            written.seed = shape.seed
-        return written.keys
-
     def _gone(self, index: TableIndex | None, table: Java) -> bool:
         """Whether the keys must be written down, since nothing tells their rows."""
         if index is not None or not self._channel.keys or self._replaces or self._excerpt is not None:
@@ -253,75 +235,43 @@ class Commit:
         return self._bearing.may_meet(table)
 
     def _borne(self, table: Java) -> bool:
-        with self._discarding():
+        with self._files.discarding():
             return self._bearing.is_in(table)
 
     def _refuse_replaced(self, table: Java) -> None:
         if self._channel.renews:
             return
-        with self._discarding():
+        with self._files.discarding():
             refuse_replaced(self._iceberg, table, self._channel)
-
-    @contextmanager
-    def _discarding(self) -> Iterator[None]:
-        """Where the table takes nothing of this channel as it is."""
-        try:
-            yield
-        except SyncError:
-            self._discard()
-            raise
 
     def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
         """The files at hand where they fit, else new ones."""
-        written = self._written
-        if written is not None and written.fits(layout, gone=gone):
-            return written
-        self._discard()
-        name = f"{self._bearing.name}-{uuid.uuid4()}"
-        written = Written(folder=f"{table.location()}/data/{name}", layout=layout, gone=gone)
-        self._written = written
+        if self._files.fit(layout, gone=gone):
+            return self._files.at_hand
+        written = self._files.begin(table, layout, gone=gone)
         if not self._channel.empty:
-            self._write(written, self._iceberg.codec(table))
+            codec = self._iceberg.codec(table)
+            with self._files.discarding():
+                distinct = self._distinct()
+                data_files.write(self._iceberg, self._channel, written, codec, self._epoch_keys, distinct=distinct)
         return written
 
-    def _write(self, written: Written, codec: str) -> None:
-        with self._discarding():
-            distinct = self._distinct()
-            data_files.write(self._iceberg, self._channel, written, codec, self._epoch_keys, distinct=distinct)
-
-    def _data_files(self, table: Java) -> list[Java]:
-        written = self._written
-        assert written is not None
-        if written.files is None:
-            written.files = self._files(table, written, rows.DATA)
-        return written.files
-
     def _equality_deletes(self, table: Java, matching: Sequence[Java]) -> list[Java]:
-        written = self._written
-        assert written is not None
+        written = self._files.at_hand
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
-        files = self._files(table, written, rows.GONE) if self._excerpt is None else matching
+        files = self._files.gone(table) if self._excerpt is None else matching
         if files:
-            with self._discarding():
+            with self._files.discarding():
                 refuse_unreachable(self._iceberg, table, written.layout, self._channel, self._indexing.why_not())
         return [self._iceberg.equality_delete(table, file, keys) for file in files]
 
-    def _matching(self, table: Java, written: Written) -> list[Java]:
+    def _matching(self, table: Java) -> list[Java]:
         """Files of the keys that go with a part: all of it that the table has. They are read from what it is now, at
         the transaction's snapshot or behind it; where somebody has added rows between, the commit is refused.
         """
         if self._excerpt is None or self._iceberg.current(table) is None:
             return []
-        folder, spark = f"{written.folder}/{MATCHING}-{uuid.uuid4()}", self._iceberg.spark
-        written.beside.append(folder)
-        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=True)
-        write_matching(spark, self._channel, self._excerpt.lake, written.layout, to)
-        root = f"{folder}/{rows.KIND}={rows.GONE}"
-        return files_below(self._iceberg, table, written.layout, root, f"{self._channel.db}.{self._channel.table}")
-
-    def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
-        root, label = f"{written.folder}/{rows.KIND}={kind}", f"{self._channel.db}.{self._channel.table}"
-        return files_below(self._iceberg, table, written.layout, root, label)
+        return self._files.matching(table, self._excerpt)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
         """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
@@ -331,11 +281,11 @@ class Commit:
         snapshot = self._bearing.found(table)
         if snapshot is None:
             if self._channel.chunk is None and not self._channel.renews:
-                with self._discarding():
+                with self._files.discarding():
                     refuse_gone(self._iceberg, table, self._channel)
             return ChannelCommitted(snapshot=None, passed_over=True)
-        self._give_up()
-        self._sweep(snapshot.marks.get(FILES_MARK, ""))
+        self._files.give_up()
+        self._files.sweep(snapshot.marks.get(FILES_MARK, ""))
         return ChannelCommitted(
             snapshot=snapshot.id,
             passed_over=True,
@@ -343,25 +293,3 @@ class Commit:
             bytes=int(snapshot.marks.get(ADDED_BYTES, 0)),
             sequence=self._sequence(table, snapshot.id),
         )
-
-    def _sweep(self, referenced: str) -> None:
-        """The epoch is in: of all the folders written for it only one counts."""
-        for folder in self._strays:
-            if name_of(folder) != referenced:
-                self._iceberg.delete(folder)
-        self._strays.clear()
-
-    def _discard(self) -> None:
-        """Deletes files that no snapshot names; where one may, that is known once the epoch is in."""
-        if self._written is None:
-            return
-        if self._written.sent:
-            self._strays.append(self._written.folder)
-        else:
-            self._iceberg.delete(self._written.folder)
-        self._written = None
-
-    def _give_up(self) -> None:
-        """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
-        if self._written is not None:
-            self._strays.append(self._written.folder)

@@ -1,16 +1,30 @@
 """The files of a commit before it is one.
 
-Owns: what is known of them, for which tables they are good, and which folders failed attempts have left.
-Must not know: when they are written or deleted, tokens.
+Owns: what is known of them, for which tables they are good, when they are deleted, and which folders failed attempts
+have left.
+Must not know: how rows are written, transactions, tokens.
 """
 
 import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
+from syncmgr.errors import SyncError
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.lake.commit import rows
+from syncmgr.lake.commit.key_scan import write_matching
+from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.key_index import Keys
+from syncmgr.lake.index.keys import KeyShape, file_keys
 from syncmgr.lake.spark.jvm import Java
+
+MATCHING: Final = "matching"  # folder of the keys that a part replaces
 
 
 @dataclass(kw_only=True, slots=True)
@@ -38,6 +52,100 @@ class Written:
 
 def name_of(folder: str) -> str:
     return folder.rsplit("/", 1)[-1]
+
+
+class UncommittedFiles:
+    """Those of one commit over all its attempts: `written` is false until the first are begun.
+
+    `name`: with which its folders begin. `strays`: folders of failed attempts; one more failure adds to it, and
+    success clears it up.
+    """
+
+    def __init__(self, iceberg: Iceberg, channel: ChannelCommit, name: str, strays: list[str]) -> None:
+        self._iceberg, self._channel, self._name = iceberg, channel, name
+        self._written: Written | None = None
+        self._strays = strays
+
+    @property
+    def written(self) -> bool:
+        return self._written is not None
+
+    @property
+    def at_hand(self) -> Written:
+        assert self._written is not None
+        return self._written
+
+    def fit(self, layout: Layout, *, gone: bool) -> bool:
+        return self._written is not None and self._written.fits(layout, gone=gone)
+
+    def begin(self, table: Java, layout: Layout, *, gone: bool) -> Written:
+        """In place of those at hand: a new folder, in which nothing is yet."""
+        self.discard()
+        folder = f"{table.location()}/data/{self._name}-{uuid.uuid4()}"
+        self._written = Written(folder=folder, layout=layout, gone=gone)
+        return self._written
+
+    def data(self, table: Java) -> list[Java]:
+        written = self.at_hand
+        if written.files is None:
+            written.files = self._below(table, f"{written.folder}/{rows.KIND}={rows.DATA}")
+        return written.files
+
+    def gone(self, table: Java) -> list[Java]:
+        """The keys whose rows vanish."""
+        return self._below(table, f"{self.at_hand.folder}/{rows.KIND}={rows.GONE}")
+
+    def keys(self, table: Java, shape: KeyShape) -> list[Keys]:
+        """The keys of the data files, row by row."""
+        written = self.at_hand
+        if written.keys is None or written.seed != shape.seed:
+            written.keys = [file_keys(self._iceberg.location(file), shape) for file in self.data(table)]
+            written.seed = shape.seed
+        return written.keys
+
+    def matching(self, table: Java, excerpt: KeyRange) -> list[Java]:
+        """The keys of a part that the table has now, in files that this attempt alone may name."""
+        written = self.at_hand
+        folder = f"{written.folder}/{MATCHING}-{uuid.uuid4()}"
+        written.beside.append(folder)
+        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=True)
+        write_matching(self._iceberg.spark, self._channel, excerpt.lake, written.layout, to)
+        return self._below(table, f"{folder}/{rows.KIND}={rows.GONE}")
+
+    def _below(self, table: Java, root: str) -> list[Java]:
+        label = f"{self._channel.db}.{self._channel.table}"
+        return files_below(self._iceberg, table, self.at_hand.layout, root, label)
+
+    @contextmanager
+    def discarding(self) -> Iterator[None]:
+        """Where the table takes nothing of this channel as it is."""
+        try:
+            yield
+        except SyncError:
+            self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Deletes files that no snapshot names; where one may, that is known once the epoch is in."""
+        if self._written is None:
+            return
+        if self._written.sent:
+            self._strays.append(self._written.folder)
+        else:
+            self._iceberg.delete(self._written.folder)
+        self._written = None
+
+    def give_up(self) -> None:
+        """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
+        if self._written is not None:
+            self._strays.append(self._written.folder)
+
+    def sweep(self, referenced: str) -> None:
+        """The epoch is in: of all the folders written for it only one counts."""
+        for folder in self._strays:
+            if name_of(folder) != referenced:
+                self._iceberg.delete(folder)
+        self._strays.clear()
 
 
 class Strays:
