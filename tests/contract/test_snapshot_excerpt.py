@@ -18,6 +18,7 @@ from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.target import spark_cast
 from syncmgr.lake.commit import commit as commit_module
+from syncmgr.lake.commit import uncommitted_files
 from syncmgr.lake.commit.key_scan import write_matching
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.chunk_relation import relation
@@ -248,7 +249,7 @@ def test_rows_that_come_beside_the_look_at_the_keys_are_seen(
             target.sql("INSERT INTO {table} VALUES (1, 0), (1000, 7)")
         looks.append("one")
 
-    monkeypatch.setattr(commit_module, "write_matching", beside)
+    monkeypatch.setattr(uncommitted_files, "write_matching", beside)
     assert source.apply(source.anew("first", "id < 100")) == 100
     source.source_has(0, 99)
     source.rows[1000] = 7
