@@ -51,7 +51,8 @@ class TableOverview:
 
 def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...]:
     """In the order of the job's channels."""
-    of_job = _OfJob(kind=job.kind, synced=_synced(job, facts, now), now=now)
+    reads = job.state in {JobState.PENDING, JobState.RUNNING}
+    of_job = _OfJob(kind=job.kind, reads=reads, synced=_synced(job, facts, now), now=now)
     return tuple(_table(channel, facts, of_job) for channel in job.channels)
 
 
@@ -63,9 +64,10 @@ def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OfJob:
-    """`synced`: up to where the tables have all for which nothing waits."""
+    """`reads`: somebody reads its rows. `synced`: up to where the tables have all for which nothing waits."""
 
     kind: JobKind
+    reads: bool
     synced: float | None
     now: float
 
@@ -90,7 +92,7 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     kind = replace(of_job.kind, shares=channel.part is not None)
     return TableOverview(
         channel=channel,
-        shown=shown(standing, kind, whole=load is None or load.caught_up),
+        shown=shown(standing, kind, reads=of_job.reads, whole=load is None or load.caught_up),
         synced_until=synced,
         lag_second=None if synced is None else max(0.0, of_job.now - synced),
         backlog=backlog,

@@ -265,13 +265,15 @@ class Shown:
 
 
 READING: Final = "its rows are being read"
-UNREAD: Final = "its rows are not all read yet"  # of a job that does not run, so that nobody reads them
+UNREAD: Final = "its rows are not all read yet"  # of a job that is paused or has ended, so that nobody reads them
 WAITING: Final = "changes wait for their commit"
 CATCHING_UP: Final = "its rows are there, and changes from the time in which they were read follow"
 
 
-def shown(standing: Standing, kind: JobKind, *, whole: bool = True) -> Shown:
-    """`kind`: of its job and the table. `whole`: changes up to the end of the last reading of its rows are in."""
+def shown(standing: Standing, kind: JobKind, *, reads: bool = True, whole: bool = True) -> Shown:
+    """`kind`: of its job and the table. `reads`: the job does. `whole`: changes up to the end of the last reading of
+    its rows are in.
+    """
     stop, error = standing.stop, standing.error
     if stop is not None:
         return Shown(state=_X, since=stop.since, error=stop.error or None, reason=stop.reason, advice=stop.advice)
@@ -280,5 +282,5 @@ def shown(standing: Standing, kind: JobKind, *, whole: bool = True) -> Shown:
     if error is not None:
         number = error.code.number
         return Shown(state=state, since=since, error=number, reason=str(error), advice=advice(number, kind))
-    reasons = {_N: READING if kind.runs else UNREAD, _B: WAITING if standing.waits is not None else CATCHING_UP}
+    reasons = {_N: READING if reads else UNREAD, _B: WAITING if standing.waits is not None else CATCHING_UP}
     return Shown(state=state, since=since, reason=reasons.get(state))

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.channel_state import ChannelState, Standing, Stop, failed, waited
+from syncmgr.job.channel.channel_state import READING, UNREAD, ChannelState, Standing, Stop, failed, waited
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
@@ -78,6 +78,14 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
     told = str(overview(job, Facts(standings={"token-1": gone}), NOW)[0].shown.advice)
     assert "DROP TABLE leaves the table out" in told
     assert ("RESUME" in told) is resumes
+
+
+@pytest.mark.parametrize("state", JobState)
+def test_rows_are_said_to_be_read_where_somebody_reads_them(state: JobState) -> None:
+    """By a job that runs, or is about to; not by one that is paused, or has ended."""
+    [table] = overview(replace(JOB, state=state), Facts(loads={"token-1": READS}), NOW)
+    reads = state in {JobState.PENDING, JobState.RUNNING}
+    assert (table.shown.state, table.shown.reason) == (SNAPSHOT, READING if reads else UNREAD)
 
 
 CAUGHT_UP = Reading(caught_up_at=NOW - 2, read_time=0.0, waiting_since=None, drained=True, known_until=LAST)

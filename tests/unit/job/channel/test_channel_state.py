@@ -155,13 +155,13 @@ def test_a_statement_waits_for_what_stands_in_the_way(why: str, standing: Standi
 )
 def test_show_names_state_and_reason(standing: Standing, state: ChannelState, reason: str | None) -> None:
     """The reason is that of the state; a table that streams needs none."""
-    told = shown(standing, replace(ONE, runs=True))
+    told = shown(standing, ONE)
     assert (told.state, told.reason) == (state, reason)
 
 
 def test_nobody_is_said_to_read_rows_of_a_job_that_does_not_run() -> None:
     """A paused job whose table waits for its rows has nothing that brings them, until RESUME."""
-    told = shown(READ, replace(ONE, runs=False))
+    told = shown(READ, ONE, reads=False)
     assert (told.state, told.reason) == (SNAPSHOT, UNREAD)
 
 
