@@ -296,7 +296,7 @@ def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     t.run("SET SESSION binlog_row_image = MINIMAL", "UPDATE cutting.t SET b = 'cut' WHERE id = 1")
     t.run("UPDATE cutting.u SET b = 'whole' WHERE id = 1", "INSERT INTO cutting.t VALUES (100, 1, 'unread', 1)")
     t.wait_until_equal("u", "u")
-    until(lambda: "'cutting.t' is not read any more" in str(frontend.job("cutting")["Msg"]), why="a Msg")
+    until(lambda: "'cutting.t' is no longer read" in str(frontend.job("cutting")["Msg"]), why="a Msg")
     frontend.sql("ALTER SYNC JOB cutting.job1 RESYNC TABLE cutting.t")
     t.wait_until_equal()
     t.run("UPDATE cutting.t SET b = 'whole' WHERE id = 2")
@@ -345,7 +345,7 @@ def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer
     t.run("SET sql_log_bin = 0", "ALTER TABLE unlogged.t ADD z INT", "UPDATE unlogged.t SET z = id")
     t.run("INSERT INTO unlogged.t VALUES (100, 1, 'x', 1, 7)", "INSERT INTO unlogged.u VALUES (100, 1, 'x', 1)")
     t.wait_until_equal("u", "u")
-    until(lambda: "'unlogged.t' is not read any more" in str(frontend.job("unlogged")["Msg"]), why="a Msg")
+    until(lambda: "'unlogged.t' is no longer read" in str(frontend.job("unlogged")["Msg"]), why="a Msg")
     for shape in ("b varchar(20), d decimal(8,2))", "b varchar(20), d decimal(8,2), z int)"):
         assert shape in frontend.job("unlogged")["Msg"]
     frontend.sql("ALTER SYNC JOB unlogged.job1 RESYNC TABLE unlogged.t")

@@ -409,7 +409,7 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
 
     until(lambda: lake() == [(1, "1")], why="the first rows")
     mysql_server.run(f"INSERT INTO {name}.t VALUES (2, 2, '2', '0000-00-00')")
-    until(lambda: "is not read any more" in str(frontend.job(name)["Msg"]), why="the stop")
+    until(lambda: "is no longer read" in str(frontend.job(name)["Msg"]), why="the stop")
     frontend.sql(resync)
     until(lambda: "0000-00-00" in str(frontend.job(name)["Msg"]), why="a reading that fails")
     mysql_server.run(f"INSERT INTO {name}.t VALUES (3, 1, 'old', NULL), (5, 5, 'ghost', NULL)")
