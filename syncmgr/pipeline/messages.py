@@ -91,9 +91,6 @@ class WorkerPlan:
     asked_until: int = 0
 
 
-# -- from the worker
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Staged:
     """An epoch is closed and durable. Nothing more is staged behind it than one open epoch until it is Committed."""
@@ -184,8 +181,6 @@ class Finished:
 
 
 FromWorker = Staged | SchemaLearned | Nameless | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
-
-# -- to the worker
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -72,9 +72,6 @@ def mount(disk: SmallDisk, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
 
 
-# -- what somebody else has done to a target
-
-
 def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
     """1054: by ALTER TABLE; the rows that are there get their values by RESYNC TABLE, which the advice says, too."""
     t = Patient("advised_column", mysql_server, frontend, rows=3)
@@ -254,9 +251,6 @@ def test_a_table_that_is_newer_than_the_metadata_is_made_anew(
     t.until_well()
 
 
-# -- disks and files
-
-
 def test_rows_that_were_staged_and_are_gone_come_with_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -366,9 +360,6 @@ def test_a_damaged_catalog_is_restored(mysql_server: MysqlServer, frontend: Fron
     t.until_well()
 
 
-# -- a run
-
-
 def test_a_worker_that_dies_is_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20306: nothing is to be done."""
     t = Patient("advised_killed", mysql_server, frontend)
@@ -444,9 +435,6 @@ def test_a_table_that_waits_for_room_with_too_much_goes_on(
         frontend.sql("DROP TABLE advised_waits.t")
     finally:
         disk.unmount()
-
-
-# -- the frontend itself
 
 
 FAULTY = """

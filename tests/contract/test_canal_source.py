@@ -73,9 +73,6 @@ def until_equal(reader: Reader, server: MysqlServer, db: str) -> None:
     reader.until(lambda: len(reader.rows((db, "t"))) >= len(expected) and found(reader, db) == expected)
 
 
-# -- the connection
-
-
 def test_a_wrong_password_is_an_error(canal: Start, mysql_db: str) -> None:
     """Also from a server that says so and lets the reader pass all the same."""
     with reading(canal(), [channel((mysql_db, "t"))], password="wrong") as reader:
@@ -183,9 +180,6 @@ def test_a_server_that_is_away_is_waited_for(mysql_server: MysqlServer, mysql_db
         until_equal(reader, mysql_server, mysql_db)
 
 
-# -- transactions and positions
-
-
 @pytest.mark.parametrize("gtid", [False, True], ids=["coordinates", "gtids"])
 def test_every_change_arrives_in_its_transaction(canal: Start, any_server: MysqlServer, db: str, *, gtid: bool) -> None:
     """On both kinds of server, batches end at transactions, and the changes give the table."""
@@ -289,9 +283,6 @@ def test_a_small_ring_is_not_held_by_the_kept_batch(canal: Start, mysql_server: 
             values = ", ".join(f"({number}, REPEAT('x', 30000))" for number in range(start, start + 20))
             mysql_server.run(f"INSERT INTO {mysql_db}.t VALUES {values}")
         until_equal(reader, mysql_server, mysql_db)
-
-
-# -- statements
 
 
 @ALIKE
@@ -437,9 +428,6 @@ def test_compressed_transactions_are_told_apart(canal: Start, mysql_server: Mysq
         fill(mysql_server, mysql_db, 100, 101)
         again.until(lambda: again.rows((mysql_db, "t")))
         assert [row["id"] for row in again.rows((mysql_db, "t"))] == [100]
-
-
-# -- faults
 
 
 @contextmanager

@@ -116,9 +116,6 @@ def test_an_account_asks_sources_in_half_of_the_threads(
         each.result(HANG_SECOND)
 
 
-# -- the end of a statement
-
-
 class Hostile:
     """Somebody who keeps whoever asks waiting; `ends`: how many of those that came have gone."""
 

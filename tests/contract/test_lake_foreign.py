@@ -181,9 +181,6 @@ def test_a_rewrite_into_another_partition_spec(tables: Tables, monkeypatch: pyte
     assert table.rows() == sorted(({key: 0 for key in range(9) if key != 2} | {1: 1, 3: 1}).items())
 
 
-# -- keys that come a second time, where no index tells their rows
-
-
 def lost_answer(table: LakeTable) -> None:
     """Somebody inserts the key, and the frontend dies between its next commit and the answer."""
     table.sql(FOREIGN_ROW)
@@ -220,9 +217,6 @@ def test_a_key_that_is_there_already(tables: Tables, how: Callable[[LakeTable], 
     how(table)
     table.commit([(INS, 500, 1)], [(INS, 501, 1)])
     assert [row for row in table.rows("id, v") if row[0] >= 500] == [(500, 1), (501, 1)]
-
-
-# -- a refusal that was none
 
 
 def refused(table: LakeTable) -> Py4JJavaError:
@@ -337,9 +331,6 @@ def test_a_statement_that_was_refused_leaves_nothing(
     assert table.lake.alter(change).passed_over is is_in
     assert table.rows() == [(0, 7), (1, 7), (2, 7), *([] if is_in else [(500, 7)])]
     assert set() == table.stray_files()
-
-
-# -- a frontend that stands still while another one goes on
 
 
 @pytest.mark.parametrize("changes", [(), ([(INS, 1, 1)],)], ids=["no rows", "no rows that count"])

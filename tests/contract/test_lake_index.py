@@ -317,9 +317,6 @@ def test_compaction_by_spark_beside_commits(tables: Tables) -> None:
     assert in_pyiceberg(table) == source.expected()
 
 
-# -- what is kept between starts
-
-
 def restarted(table: LakeTable) -> Indexing:
     """The table's index as the next process finds it."""
     found = Indexing(table.lake._index_dir, table.lake._budget)

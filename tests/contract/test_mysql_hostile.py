@@ -148,9 +148,6 @@ def test_a_file_without_a_head_is_given_up() -> None:
         BinlogStream(address(server), StreamOptions(server_id=4711, read_timeout=1.0), start)
 
 
-# -- logins
-
-
 def endless(make: Callable[[int], bytes]) -> Callable[[Talk], None]:
     def script(talk: Talk) -> None:
         for number in itertools.count():
@@ -229,9 +226,6 @@ def test_a_long_error_is_cut() -> None:
     assert len("".join(traceback.format_exception(error))) < 50_000
     with HostileServer(lambda talk: (talk.send(greeting()), talk.hear(), talk.send(text))) as server:
         assert asked(address(server)).code is Code.SOURCE_ANSWER
-
-
-# -- answers
 
 
 def result_of(names: int, row: bytes) -> Callable[[Talk, bytes], None]:
@@ -328,9 +322,6 @@ def not_surveyed(server: HostileServer) -> SyncError:
     return caught.value
 
 
-# -- the snapshot's driver
-
-
 @pytest.mark.parametrize(
     "host",
     [
@@ -360,9 +351,6 @@ def test_the_snapshot_is_told_to_give_nothing(host: str) -> None:
     """Whatever host it has: no file, no URL, no object of Java's."""
     url = options(asked_by_snapshot(host))["url"]
     assert all(f"{name}={value}" in url.partition("?")[2].split("&") for name, value in NOTHING_GIVEN.items())
-
-
-# -- the stream
 
 
 def read_from(server: HostileServer, limits: Limits, wanted: Code, gtids: str = "") -> SyncError:

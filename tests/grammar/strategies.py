@@ -88,9 +88,6 @@ def _name(item: object) -> str:
     return str(next(named, item)).casefold()
 
 
-# -- expressions
-
-
 def _expression(text: str) -> Expression:
     (parsed,) = parse(f"SHOW DATABASES WHERE {text}")
     assert isinstance(parsed.statement, ShowDatabases)
@@ -131,8 +128,6 @@ expressions = st.sampled_from(
         )
     ]
 )
-
-# -- what a type of a field says
 
 
 @cache
@@ -185,8 +180,6 @@ PLAIN: Final[Mapping[object, Strategy]] = {
     type(None): st.none(),
     Expression: expressions,
 }
-
-# -- what the language says beyond the types
 
 FIELDS: Final[Mapping[tuple[type, str], Strategy]] = {
     (Property, "value"): some_texts,

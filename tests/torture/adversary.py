@@ -110,8 +110,6 @@ class Adversary:
 
         until(answered, deadline=ASK_SECOND, why=statement)
 
-    # -- what it does
-
     def kill_worker(self) -> None:
         self._victims.kill_workers()
         self._sometimes_wait("worker")

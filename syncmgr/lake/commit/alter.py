@@ -116,8 +116,6 @@ class Alter:
         passing(CrashPoint.TABLE_ALTERED)
         return ChannelCommitted(snapshot=None, passed_over=passed_over)
 
-    # -- the fence
-
     def _borne(self, table: Java) -> bool:
         alter = self._alter
         found = self._iceberg.token(table, token_property(alter.token))
@@ -140,8 +138,6 @@ class Alter:
             self._sweep([each for each in self._folders if name_of(each) == found.marks.get(FILES_MARK)])
         snapshot = None if found is None else found.id
         return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
-
-    # -- the changes
 
     def _sweep(self, referenced: Collection[str]) -> None:
         """The epoch is in: of all folders that were filled for it the table names at most one."""

@@ -95,8 +95,6 @@ class TableIndex:
         """Nobody knows what the table is now."""
         self._snapshot, self.lost = None, True
 
-    # -- following the table
-
     def distance(self, contents: Contents) -> int:
         """How many rows must be read to follow there."""
         new = sum(file.rows for file in contents.data if file.path not in self.numbers)
@@ -251,8 +249,6 @@ class TableIndex:
         self.files[number] = IndexedFile(content=content, dead=dead, vector=vector)
         self.numbers[content.path] = number
         return number
-
-    # -- one commit
 
     def strike(self, vanished: Keys | None) -> tuple[DeletePlan, Words]:
         """What deletes the rows of these keys and all pending ones, and where each key was found. Changes nothing."""

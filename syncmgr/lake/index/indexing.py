@@ -97,8 +97,6 @@ class Indexing:
         self._missing = 0
         self._aside = False
 
-    # -- beside a commit, under the lock
-
     def usable(self, iceberg: Iceberg, table: Java) -> TableIndex | None:
         """The index, holding for the table's current snapshot; None: equality deletes have to do."""
         if self._aside or self._rests(iceberg, table):
@@ -212,8 +210,6 @@ class Indexing:
             yield
         finally:
             self._aside = False
-
-    # -- in the background
 
     def why_not(self) -> str:
         """Why no index is in force, for a message."""

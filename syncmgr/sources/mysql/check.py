@@ -153,8 +153,6 @@ class _Inspection:
             can_log_cascades=self._server.can_log_cascades,
         )
 
-    # -- settings and grants
-
     def _refuse_missing_grants(self, tables: Sequence[Table], locked: Locked) -> None:
         """Raises SOURCE_GRANT_MISSING for all of them, so that one visit to the server is enough."""
         lacking = [
@@ -234,8 +232,6 @@ class _Inspection:
         replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
         if taken or server_id in replicas:
             raise SyncError(Code.SOURCE_SERVER_ID, server_id=server_id, address=self._address.label)
-
-    # -- where to begin
 
     def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, Position, tuple[SourceTable, ...]]:
         """A start, a place in the binlog, and the schemas that hold there: they were the same before and after it was

@@ -111,8 +111,6 @@ class BinlogStream:
         """What the server's clock shows, or a little less: as much as its answer was under way."""
         return self.asked_at + time.monotonic() - self._answered
 
-    # -- handshake
-
     def _open(self, options: StreamOptions) -> None:
         server = Server(self._address, self._connection)
         server.refuse_incomplete()
@@ -183,8 +181,6 @@ class BinlogStream:
         packet = bytes([command]) + body
         head = struct.pack("<I", len(packet))
         self._connection._write_bytes(head + packet)  # type: ignore[attr-defined]  # noqa: SLF001
-
-    # -- reading
 
     def read(self, timeout: float) -> Chunk | None:
         """The events that have come, None if none came in time (seconds). Raises StreamLostError and SyncError."""
@@ -281,8 +277,6 @@ class BinlogStream:
         if wrong:
             raise self._broken("an event is not as the server wrote it: its checksum or size is wrong")
         return start, stop
-
-    # -- refusals
 
     def _refused(self, packet: bytes) -> None:
         if packet[0] == 0xFE:

@@ -62,8 +62,6 @@ def _converter(column: SourceColumn) -> Converter:
     return _BY_WORD.get(column.type) or (_text if column.type in TEXT else _bytes)
 
 
-# -- numbers
-
 _INTS: Final = {"tinyint": "1", "smallint": "2", "int": "4", "bigint": "8"}
 
 
@@ -151,9 +149,6 @@ def _decimal_text(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-# -- text and bytes
-
-
 def _slices(cells: Cells) -> pa.Array:
     assert cells.size is not None
     return slices(cells.data, cells.start, cells.size, cells.valid)
@@ -219,9 +214,6 @@ def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
 def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
     assert cells.size is not None
     return json_column.texts(cells.data, cells.start, cells.size, cells.valid)
-
-
-# -- labels
 
 
 def _enum(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
