@@ -9,10 +9,11 @@ from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamOptions
 from syncmgr.sources.mysql.binlog.router import Limits, Router
-from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamOptions
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.server.server_settings import ServerSettings
 from syncmgr.sources.mysql.wire import MalformedEventError
 from tests.contract.mysql_reader import address, database, facts, latest
 from tests.contract.test_mysql_values import columns, fill, types_of
@@ -43,7 +44,7 @@ def silent(_unasked: Unasked, _modes: Modes) -> Answers:
 def digest(events: Events, db: str, wanted: Subscription, *, mariadb: bool) -> int:
     """Feed and decode; how many rows came. Raises SyncError or MalformedEventError."""
     subscriptions = Subscriptions({(db, "t"): wanted}, "server", Unlogged("server", silent))
-    subscriptions.mariadb = mariadb
+    subscriptions.server = ServerSettings(mariadb=mariadb)
     router = Router(subscriptions, Limits(), Position(), "server", {})
     batches = []
     for event in events:

@@ -21,9 +21,9 @@ from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql import driver, factory, wire
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamLostError, StreamOptions
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.routing import executed_gtids
-from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamLostError, StreamOptions
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.factory import survey
 from syncmgr.sources.mysql.jdbc import NOTHING_GIVEN, options

@@ -24,7 +24,7 @@ from syncmgr.job.source_history.logged import refusal
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.continuation.first_events import made_at
-from syncmgr.sources.mysql.binlog.stream import (
+from syncmgr.sources.mysql.binlog.dump.stream import (
     SILENCE_SECOND,
     BinlogStream,
     DuplicateServerIdError,

@@ -8,7 +8,7 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
@@ -17,20 +17,17 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
-from syncmgr.job.source_history.heartbeats import Heartbeats
-from syncmgr.job.source_history.pace import stalls
 from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql.address import Candidates, MysqlAddress
-from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.continuation.continuation import LeftOutError
-from syncmgr.sources.mysql.binlog.router import Limits, Router
-from syncmgr.sources.mysql.binlog.stream import (
+from syncmgr.sources.mysql.binlog.dump.liveness import Liveness
+from syncmgr.sources.mysql.binlog.dump.stream import (
     BinlogStream,
-    Chunk,
     DuplicateServerIdError,
     StreamLostError,
     StreamOptions,
 )
+from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.subscription import Subscription
 from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
@@ -39,6 +36,9 @@ from syncmgr.sources.mysql.server.surroundings import Patience, asked
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 from syncmgr.sources.port import ChannelPlan
 from syncmgr.sources.reconnect import Reconnector
+
+if TYPE_CHECKING:
+    from syncmgr.sources.mysql.binlog.dump.packets import Chunk
 
 MOST_LINGERS: Final = 20
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
@@ -106,11 +106,7 @@ class MysqlSource:
         self._chunk: Chunk | None = None
         self._at = 0
         self._duplicates = 0
-        self._heard_at = 0.0
-        self._heartbeats = Heartbeats(period=self._options.heartbeat, sent_at=0.0)
-        self._caught_up_at = 0.0
-        self._heard = time.monotonic()
-        self._received = 0  # bytes of the stream by then
+        self._liveness = Liveness(self._options.heartbeat, self._options.read_timeout)
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
 
@@ -145,7 +141,8 @@ class MysqlSource:
             try:
                 if self._feed():
                     return self._take()
-                self._catch_up()
+                if self._chunk is None and not self._router.ready:
+                    self._liveness.nothing_waits()
                 self._unlogged_alters.look(self._servers.current, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -175,38 +172,21 @@ class MysqlSource:
     def _read(self, deadline: float) -> bool:
         """Whether something came. Rows that have lingered long enough wait for nothing that is not there yet."""
         assert self._stream is not None
-        now = time.monotonic()
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
-        chunk = self._stream.read(max(until - now, 0.0))
+        chunk = self._stream.read(max(until - time.monotonic(), 0.0))
         if chunk is None:
-            self._check_pace(now)
+            self._liveness.check_pace(self._stream)
             return False
-        self._heard, self._heard_at, self._received = now, time.time(), self._stream.received
-        for packet in events.quiet_end(chunk.data, chunk.spans):
-            self._heartbeats = self._heartbeats.heard(packet, self._stream.now())
+        self._liveness.came(self._stream, chunk)
         self._chunk, self._at = chunk, 0
         return True
-
-    def _catch_up(self) -> None:
-        """What the heartbeats prove is of what has been given, not of rows that wait here for company."""
-        if self._chunk is None and not self._router.ready:
-            self._caught_up_at = max(self._caught_up_at, self._heartbeats.caught_up_at)
-
-    def _check_pace(self, now: float) -> None:
-        assert self._stream is not None
-        passed, silence = now - self._heard, self._options.read_timeout
-        came = self._stream.received - self._received
-        if stalls(came, passed, silence):
-            raise self._stream.silent(silence, came)
-        if passed > silence:
-            self._heard, self._received = now, self._stream.received
 
     def _ask(self, unasked: Unasked, modes: Modes) -> Answers:
         """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
         assert self._stream is not None
         try:
             opened, patience = self._line.opened, self._options.patience
-            return asked(self._servers.current, self._stream.server, unasked, modes, opened, patience)
+            return asked(self._servers.current, self._stream.settings.id, unasked, modes, opened, patience)
         except SyncError as error:
             if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
                 raise StreamLostError(error) from error
@@ -248,23 +228,12 @@ class MysqlSource:
             self._refused(error)
             return False
         self._servers.accepted()
-        self._refuse_torn(self._stream.server)
-        self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid, shares_id=self._stream.in_galera)
-        self._subscriptions.unlogged.connected(self._stream.begun)
-        self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
-        if self._stream.lowers:
-            self._subscriptions.refuse_capitals()
-        self._subscriptions.explicit_defaults = self._stream.explicit_defaults
-        self._subscriptions.session_defaults = self._stream.session_defaults
-        self._unlogged_alters.begin(named=self._stream.named)
-        self._subscriptions.system_zone = self._stream.system_zone
-        self._subscriptions.logs_cascades = self._stream.logs_cascades
-        self._subscriptions.keys_beside = self._stream.keys_beside
-        self._heard, self._heard_at = time.monotonic(), time.time()
-        self._heartbeats = Heartbeats(
-            period=self._options.heartbeat, sent_at=self._stream.asked_at, place=self._stream.place
-        )
-        self._received = self._stream.received
+        settings = self._stream.settings
+        self._refuse_torn(settings.id)
+        self._router.connected(settings.id, by_gtid=settings.by_gtid, shares_id=settings.in_galera)
+        self._subscriptions.connected(settings, self._stream.begun)
+        self._unlogged_alters.begin(named=settings.named)
+        self._liveness.connected(self._stream)
         self._line.connected()
         return True
 
@@ -313,11 +282,11 @@ class MysqlSource:
 
     def caught_up_at(self) -> float:
         """The server had nothing more by then, in unix time of its clock, than was given; 0.0: not known."""
-        return self._caught_up_at
+        return self._liveness.caught_up_at
 
     def heard_at(self) -> float:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
-        return self._heard_at
+        return self._liveness.heard_at
 
     def server(self) -> str:
         """The one server, while there is a connection."""

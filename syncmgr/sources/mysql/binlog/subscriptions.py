@@ -20,15 +20,17 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.temporary import is_temporary, may_be_temporary
-from syncmgr.job.types.folding import folded_table
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoffs, Gtid
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.nameless import Nameless
+from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.binlog.subscription import Subscription, subscriptions
 from syncmgr.sources.mysql.binlog.table_columns import changed, check_types, schema_of, wanted_of
+from syncmgr.sources.mysql.binlog.table_names import TableNames
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.server.server_settings import ServerSettings
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder
 from syncmgr.sources.mysql.values.table_map import parse
 from syncmgr.sources.mysql.wire import MalformedEventError
@@ -51,12 +53,8 @@ class Subscribed:
 class Subscriptions:
     """Used by one thread. `followed`: the tables whose DDL matters. Of `families` it matters that a table comes.
 
-    `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
-    explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. `system_zone`: what the server calls its own time zone.
-    `logs_cascades`: its binlog has the rows that foreign keys change; `keys_beside`: as of Modes. All are set by who
-    connects.
-    `unlogged`: where a statement that stands for rows leads, and what is known of sessions.
+    `server`: its settings, since it was connected to. `unlogged`: where a statement that stands for rows leads, and
+    what is known of sessions.
     """
 
     def __init__(
@@ -72,19 +70,13 @@ class Subscriptions:
         """`most_cells`: of one event."""
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
-        self.mariadb = self.folds = False
-        self.explicit_defaults = True
-        self.session_defaults = False
-        self.system_zone = ""
-        self.logs_cascades, self.keys_beside = False, True
+        self.server = ServerSettings()
         self._address = address
         self.unlogged = unlogged
         self._families = families
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
-        self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
-        self._spelt = {folded_table(table): table for table in tables} | {t: t for t in tables if t == folded_table(t)}
-        self._left_folded = {folded_table(name): table for name, table in self._left.items()}
+        self._names = TableNames(tables)
         afters = {table: each.after for table, each in tables.items() if each.after is not None}
         self._cutoffs = Cutoffs(afters, address)
         self._by_map: dict[bytes, Subscribed | None] = {}
@@ -93,7 +85,14 @@ class Subscriptions:
         self._before: dict[Table, SourceTable] = {}  # as it came before statements, and they have left it
         self._met: Query | None = None  # the last one
 
-    def refuse_capitals(self) -> None:
+    def connected(self, server: ServerSettings, begun: Begun | None) -> None:
+        """`begun`: the sessions that begin after it; None: it cannot be told which do. Raises SOURCE_SCHEMA."""
+        self.server = server
+        self.unlogged.connected(begun)
+        if server.lowers:
+            self._refuse_capitals()
+
+    def _refuse_capitals(self) -> None:
         """In the name of a table, where the server keeps names in lower case. Raises SOURCE_SCHEMA.
 
         Versions that stored such names read no row under them; those of now, and RESYNC, store the server's own.
@@ -139,20 +138,15 @@ class Subscriptions:
         return found
 
     def _table(self, body: bytes) -> Table:
-        """By the name under which it is known here: that of a statement may be spelt otherwise, as earlier versions
-        took it over, where the server keeps names in lower case.
-        """
-        name = _name(body)
-        return self._spelt.get(folded_table(name), name) if self.folds else name
+        return self._names.known_as(_name(body), folds=self.server.folds)
 
     def _leaver(self, name: Table) -> Table | None:
-        """Which table had that name before a RENAME."""
-        return self._left_folded.get(folded_table(name)) if self.folds else self._left.get(name)
+        return self._names.leaver(name, folds=self.server.folds)
 
     def _resolve(self, body: bytes, table: Table) -> Subscribed:
-        table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
+        table_map = replace(parse(body, mariadb=self.server.mariadb), db=table[0], name=table[1])
         subscription = self.tables[table]
-        schema = schema_of(table_map, subscription, mariadb=self.mariadb)
+        schema = schema_of(table_map, subscription, mariadb=self.server.mariadb)
         wanted = wanted_of(table_map, schema, subscription, self._address)
         check_types(table, wanted, self._seen[table][0] if table in self._seen else subscription.schema)
         self._seen[table] = schema, table_map.full
@@ -218,31 +212,32 @@ class Subscriptions:
             ansi_quotes=bool(query.sql_mode & wire.ANSI_QUOTES),
             no_backslash=bool(query.sql_mode & wire.NO_BACKSLASH_ESCAPES),
             strict=bool(query.sql_mode & wire.STRICT),
-            mariadb=self.mariadb,
-            folds=self.folds,
+            mariadb=self.server.mariadb,
+            folds=self.server.folds,
             dates_nulls=not self._explicit(query),
-            oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
+            oracle=self.server.mariadb and bool(query.sql_mode & wire.ORACLE),
             pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
             short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
-            keys_beside=self.keys_beside,
+            keys_beside=self.server.keys_beside,
         )
 
     def _explicit(self, query: Query) -> bool:
         if query.explicit_defaults is not None:
             return query.explicit_defaults
-        if self.mariadb and self.session_defaults:
+        if self.server.session_defaults:
             return query.mariadb_explicit_defaults
-        return self.explicit_defaults
+        return self.server.explicit_defaults
 
     def _said(self, query: Query, at: int) -> DdlStatement:
+        zone = SessionZone(name=query.zone, system=self.server.system_zone)
         return DdlStatement(
             text=query.text,
             db=query.db,
             modes=self._modes(query),
-            moment=Moment(at=at, micros=query.micros, zone=SessionZone(name=query.zone, system=self.system_zone)),
+            moment=Moment(at=at, micros=query.micros, zone=zone),
             seen=self._told,
             unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
-            logs_cascades=self.logs_cascades,
+            logs_cascades=self.server.logs_cascades,
         )
 
     def known(self) -> dict[Table, SourceTable]:
@@ -262,10 +257,7 @@ class Subscriptions:
         tables, most = subscriptions(channels, here), self._most_cells
         self._nameless.renamed(table for table, each in tables.items() if each.nameless)
         made = Subscriptions(tables, self._address, self.unlogged, self._families, self._nameless, most_cells=most)
-        made.mariadb, made.folds = self.mariadb, self.folds
-        made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
-        made.system_zone = self.system_zone
-        made.logs_cascades, made.keys_beside = self.logs_cascades, self.keys_beside
+        made.server = self.server
         if self._met is not None:
             told = {table: seen for table, seen in self._told.items() if _is_older(tables.get(table))}
             made._before = older_statement.behind(told, self._met.text, self._met.db, self._modes(self._met))

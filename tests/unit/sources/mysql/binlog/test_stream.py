@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog.dump.packets import Packets
+from syncmgr.sources.mysql.binlog.dump.stream import (
+    BinlogStream,
+    DuplicateServerIdError,
+    StreamLostError,
+    StreamOptions,
+)
 from syncmgr.sources.mysql.binlog.events import encode_gtids
-from syncmgr.sources.mysql.binlog.stream import BinlogStream, DuplicateServerIdError, StreamLostError, StreamOptions
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -36,8 +42,8 @@ def stream(data: bytes, *, crc: bool = True, piece: int = 1 << 20) -> BinlogStre
     made = BinlogStream.__new__(BinlogStream)
     made._address = MysqlAddress(host="h", port=1, user="u", password="p")
     made._options, made.received = StreamOptions(server_id=1), 0
-    made._verify, made._crc, made._start = True, crc, Position(file="b.1", offset=4)
-    made._buffer, made._filled, made._cut = bytearray(1 << 20), 0, 0
+    made._packets = Packets(checksums=crc, verify=True, event_bytes=made._options.event_bytes)
+    made._start = Position(file="b.1", offset=4)
     made._socket = Wire(data, piece)  # type: ignore[assignment]
     return made
 

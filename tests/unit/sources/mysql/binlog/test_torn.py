@@ -12,9 +12,10 @@ from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog.dump.packets import Chunk
 from syncmgr.sources.mysql.binlog.router import Limits, Router
-from syncmgr.sources.mysql.binlog.stream import Chunk
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
+from syncmgr.sources.mysql.server.server_settings import ServerSettings
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.unit.sources.mysql.binlog.test_router import event, head, transaction, unlogged
 
@@ -71,10 +72,8 @@ def test_a_transaction_that_a_crash_has_cut_off_has_no_rows() -> None:
 class Server:
     """In place of a stream: what each read brings, and then nothing."""
 
-    server, by_gtid, mariadb, folds, named, place = "s", False, False, False, True, 4
-    in_galera, begun, lowers = False, None, False
-    explicit_defaults, session_defaults, system_zone = True, False, "UTC"
-    logs_cascades, keys_beside = True, False
+    settings = ServerSettings(id="s", named=True, system_zone="UTC", logs_cascades=True, keys_beside=False)
+    begun, place = None, 4
     received = asked_at = 0
 
     def __init__(self, *reads: tuple[bytes, ...]) -> None:

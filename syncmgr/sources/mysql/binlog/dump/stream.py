@@ -1,7 +1,7 @@
 """The raw binlog stream of a server: events as spans of big buffers.
 
-Owns: the replication handshake, the dump commands, cutting packets, checksums, the names of the server's refusals.
-Must not know: what an event means beside its size and checksum, transactions, tables.
+Owns: the replication handshake, the dump commands, the names of the server's refusals.
+Must not know: what an event means, transactions, tables.
 """
 
 import contextlib
@@ -10,7 +10,6 @@ import socket
 import ssl
 import struct
 import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -25,21 +24,17 @@ from syncmgr.job.source_history.resumability import (
 )
 from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
-from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.continuation.continuation import Continuation, position_lost
-from syncmgr.sources.mysql.binlog.events import encode_gtids, has_checksum
+from syncmgr.sources.mysql.binlog.dump.packets import Chunk, NoEventError, Packets, TooLargeError
+from syncmgr.sources.mysql.binlog.events import encode_gtids
 from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.server.server import Server
-from syncmgr.sources.mysql.wire import FIRST_OFFSET
+from syncmgr.sources.mysql.server.server_settings import settings_of
+from syncmgr.sources.mysql.wire import FIRST_OFFSET, MalformedEventError
 
-BUFFER: Final = 1 << 20
-SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its price
-MAX_PACKET: Final = 0xFFFFFF
 THROUGH_GTID: Final = 4
 SILENCE_SECOND: Final = 20.0
-
-_PACKET: Final = struct.Struct("<I").unpack_from
 
 
 class StreamLostError(Exception):
@@ -48,14 +43,6 @@ class StreamLostError(Exception):
     def __init__(self, cause_for_user: SyncError) -> None:
         super().__init__(str(cause_for_user))
         self.cause_for_user = cause_for_user
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Some events: each span is where one begins and ends in `data`, without its checksum."""
-
-    data: memoryview
-    spans: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,13 +71,9 @@ class BinlogStream:
         """Raises SyncError where retrying does not help, StreamLostError where it may."""
         self._address = address
         self._options = options
-        self._verify = options.verify
         self.received = 0  # bytes, of whole events and others
         self._start = start
         self._opened = opened
-        self._buffer = bytearray(BUFFER)
-        self._filled = self._cut = 0
-        self._crc = False
         self.place: int | None = None  # in its file, where the dump begins; None: the server finds it
         try:
             self._connection = connect(address, opened)
@@ -114,26 +97,19 @@ class BinlogStream:
     def _open(self, options: StreamOptions) -> None:
         server = Server(self._address, self._connection)
         server.refuse_incomplete()
-        self._crc = server.variables["binlog_checksum"] != "NONE"
-        self.folds = int(server.variables["lower_case_table_names"]) > 0
-        self.lowers = server.variables["lower_case_table_names"] == "1"
-        self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
-        self.named, self.in_galera = server.full_metadata, server.in_galera
-        self.logs_cascades, self.keys_beside = server.logs_cascades, server.keys_beside
-        # MySQL is to lose the variable, and be as if it were ON.
-        self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
-        self.system_zone = server.system_zone()
-        self.session_defaults = [int(part) for part in server.variables["version"].split(".")[:2]] >= [10, 10]
+        checksums = server.variables["binlog_checksum"] != "NONE"
+        self._packets = Packets(checksums=checksums, verify=options.verify, event_bytes=options.event_bytes)
+        self.settings = settings_of(server)
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
         query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
-        gtids = parse_gtids(self._start.gtids if self.by_gtid else "")
+        gtids = parse_gtids(self._start.gtids if self.settings.by_gtid else "")
         continuation = Continuation(
             self._address, server, self._connection, self._start, options.read_timeout, self._another
         )
         continuation.check(gtids)
         self.begun = self._sessions_from(server)
-        if self.mariadb:
+        if self.settings.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
                 query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)
@@ -150,7 +126,7 @@ class BinlogStream:
         """Those that begin after this connection. Nodes of Galera write what sessions of others did, and may be called
         alike.
         """
-        if self.in_galera:
+        if self.settings.in_galera:
             return None
         [row] = query(self._connection, "SELECT CONNECTION_ID() thread")  # a proxy greets with a number of its own
         return Begun(origin=int(server.variables["server_id"]), thread=int(row["thread"]), end=server.end())
@@ -160,7 +136,7 @@ class BinlogStream:
         """Beside this one, of the same server."""
         options = replace(self._options, server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1)
         with contextlib.closing(BinlogStream(self._address, options, begin, self._opened)) as stream:
-            if stream.server != self.server:
+            if stream.settings.id != self.settings.id:
                 raise self.lost("another server has come to its address")
             yield stream
         self._opened(self._socket)
@@ -193,99 +169,39 @@ class BinlogStream:
                 return None
 
     def _receive(self, timeout: float) -> bool:
-        self._make_room()
-        view = memoryview(self._buffer)
         try:
             self._socket.settimeout(timeout)
-            got = self._socket.recv_into(view[self._filled :])
+            got = self._socket.recv_into(self._packets.room())
         except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
             return False
         except (OSError, ValueError) as error:  # ValueError: a TLS socket closed meanwhile
             raise self.lost(str(error) or type(error).__name__) from error
         if not got:
             raise self.lost("the server closed the connection")
-        self._filled += got
+        self._packets.came(got)
         self.received += got
         return True
 
-    def _make_room(self) -> None:
-        """A full buffer goes with its events; the begun packet moves to a new one, big enough for what it says."""
-        if len(self._buffer) - self._filled >= SPARE:
-            return
-        size = self._filled - self._cut
-        fresh = bytearray(max(BUFFER, 2 * size))
-        fresh[:size] = memoryview(self._buffer)[self._cut : self._filled]
-        self._buffer, self._cut, self._filled = fresh, 0, size
-
     def _cut_events(self) -> Chunk:
         """Raises SyncError for an event that is not what the server wrote."""
-        data, at, filled, check = self._buffer, self._cut, self._filled, self._checked
-        view = memoryview(data)
-        spans: list[tuple[int, int]] = []
-        while filled - at >= 5:
-            size = _PACKET(data, at)[0] & 0xFFFFFF
-            end = at + 4 + size
-            if end > filled:
-                break
-            if size == MAX_PACKET:
-                joined = self._join(at)
-                if joined is None:
-                    break
-                start, stop, at = joined
-                spans.append(check(view, start, stop))
-                continue
-            if data[at + 4] != 0:
-                if spans:
-                    break  # what came before it is whole
-                self._refused(bytes(data[at + 4 : end]))
-            spans.append(check(view, at + 5, end))
-            at = end
-        self._cut = at
-        return Chunk(view, spans)
+        try:
+            return self._packets.cut()
+        except MalformedEventError as error:
+            raise self._broken(str(error)) from error
+        except TooLargeError as error:
+            raise self._too_large() from error
+        except NoEventError as refusal:
+            raise self._refused(refusal) from refusal
 
-    def _join(self, at: int) -> tuple[int, int, int] | None:
-        """An event of 16 MiB or more comes in several packets; they are moved together in place."""
-        data, parts, size = self._buffer, [], MAX_PACKET
-        start = at
-        while size == MAX_PACKET:
-            if self._filled - at < 4:
-                return None
-            size = _PACKET(data, at)[0] & 0xFFFFFF
-            if at + 4 + size - start > self._options.event_bytes:
-                raise self._too_large()
-            if at + 4 + size > self._filled:
-                return None
-            parts.append((at + 4, at + 4 + size))
-            at += 4 + size
-        write = start + 4
-        for begin, end in parts:
-            data[write : write + end - begin] = data[begin:end]
-            write += end - begin
-        return start + 5, write, at
-
-    def _checked(self, view: memoryview, start: int, end: int) -> tuple[int, int]:
-        """The event without its checksum, which speaks for every byte of it, its size too."""
-        if end - start < wire.HEADER + (wire.CHECKSUM if self._crc else 0):
-            raise self._broken("an event without a header")
-        if view[start + 4] == wire.FORMAT_DESCRIPTION:
-            self._crc = has_checksum(bytes(view[start:end]))
-        stop = end - wire.CHECKSUM if self._crc else end
-        if not self._crc or not self._verify:
-            wrong = _PACKET(view, start + 9)[0] != end - start
-        else:
-            wrong = zlib.crc32(view[start:stop]) != _PACKET(view, stop)[0]
-        if wrong:
-            raise self._broken("an event is not as the server wrote it: its checksum or size is wrong")
-        return start, stop
-
-    def _refused(self, packet: bytes) -> None:
+    def _refused(self, refusal: NoEventError) -> Exception:
+        packet = refusal.packet
         if packet[0] == 0xFE:
-            raise self.lost("the server ended the stream")
+            return self.lost("the server ended the stream")
         if packet[0] != 0xFF:
-            raise self._broken(f"a packet of kind {packet[0]}")
+            return self._broken(str(refusal))
         number = int.from_bytes(packet[1:3], "little")
         message = packet[3:].decode("utf-8", "replace")
-        raise self._named(number, message[6:] if message.startswith("#") else message)
+        return self._named(number, message[6:] if message.startswith("#") else message)
 
     def _named(self, number: int, message: str) -> Exception:
         match of_binlog(number, message):

@@ -1,0 +1,1 @@
+"""The dump of a server: its connection and its packets."""

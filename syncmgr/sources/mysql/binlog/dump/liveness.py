@@ -1,0 +1,55 @@
+"""The signs of life of a dump: when something came last, and until when it is known that nothing is missing.
+
+Owns: silence and slow events, what heartbeats prove.
+Must not know: sockets beside their stream, tables, rows.
+"""
+
+import time
+from typing import Final
+
+from syncmgr.job.source_history.heartbeats import Heartbeats
+from syncmgr.job.source_history.pace import stalls
+from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.dump.packets import Chunk
+from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream
+
+NEVER: Final = 0.0
+
+
+class Liveness:
+    """Of one stream after the other. `heartbeat`: their period; `silence`: how long a server may say nothing, both in
+    seconds. Used by the thread that reads; `heard_at` and `caught_up_at`, unix times or NEVER, by any.
+    """
+
+    def __init__(self, heartbeat: float, silence: float) -> None:
+        self._silence = silence
+        self._heartbeats = Heartbeats(period=heartbeat, sent_at=0.0)
+        self._heard = time.monotonic()
+        self._received = 0  # bytes of the stream by then
+        self.heard_at = NEVER
+        self.caught_up_at = NEVER
+
+    def connected(self, stream: BinlogStream) -> None:
+        self._hear(stream)
+        self._heartbeats = Heartbeats(period=self._heartbeats.period, sent_at=stream.asked_at, place=stream.place)
+
+    def came(self, stream: BinlogStream, chunk: Chunk) -> None:
+        self._hear(stream)
+        for packet in events.quiet_end(chunk.data, chunk.spans):
+            self._heartbeats = self._heartbeats.heard(packet, stream.now())
+
+    def _hear(self, stream: BinlogStream) -> None:
+        self._heard, self.heard_at, self._received = time.monotonic(), time.time(), stream.received
+
+    def nothing_waits(self) -> None:
+        """What the heartbeats prove is of what has been given, not of rows that wait for company."""
+        self.caught_up_at = max(self.caught_up_at, self._heartbeats.caught_up_at)
+
+    def check_pace(self, stream: BinlogStream) -> None:
+        """When no event has come. Raises StreamLostError."""
+        now = time.monotonic()
+        passed, came = now - self._heard, stream.received - self._received
+        if stalls(came, passed, self._silence):
+            raise stream.silent(self._silence, came)
+        if passed > self._silence:
+            self._heard, self._received = now, stream.received
