@@ -21,7 +21,7 @@ from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.pipeline.messages import DdlMet, FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
-from syncmgr.pipeline.worker import consumer
+from syncmgr.pipeline.worker import reports
 from syncmgr.pipeline.worker.consumer import Consumer, Inbox
 from tests.support.fakes import GivenChanges, OpenedBatches, make_batch
 from tests.unit.job.factories import make_source_table
@@ -334,13 +334,13 @@ def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
     assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1)]
 
 
-@pytest.mark.parametrize(("same_second", "count"), [(consumer.SAME_SECOND, 1), (0.0, 51)])
+@pytest.mark.parametrize(("same_second", "count"), [(reports.SAME_SECOND, 1), (0.0, 51)])
 def test_what_has_not_changed_is_told_seldom(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, same_second: float, count: int
 ) -> None:
     """A quiet job looks often whether there is something to tell, and costs the frontend nothing where there is not."""
-    monkeypatch.setattr(consumer, "PROGRESS_SECOND", 0.0)
-    monkeypatch.setattr(consumer, "SAME_SECOND", same_second)
+    monkeypatch.setattr(reports, "PROGRESS_SECOND", 0.0)
+    monkeypatch.setattr(reports, "SAME_SECOND", same_second)
     for clock in ("heard_at", "caught_up_at"):  # between two heartbeats
         monkeypatch.setattr(bench.source, clock, lambda: 1.0)
     bench.run([None] * 50)
@@ -358,7 +358,7 @@ def test_what_comes_while_it_tells_is_not_taken_for_read(bench: Bench, monkeypat
             return 90.0
 
     bench.source = GivesLate((), 0)
-    monkeypatch.setattr(consumer, "PROGRESS_SECOND", 0.0)
+    monkeypatch.setattr(reports, "PROGRESS_SECOND", 0.0)
     bench.run([])
     first = next(message for message in bench.sent if isinstance(message, Progress))
     assert (first.caught_up_at, first.drained) == (90.0, False)
