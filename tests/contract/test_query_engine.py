@@ -108,8 +108,8 @@ def test_a_query_that_is_cancelled_and_ends_replaces_nothing(queries: Queries) -
     with pytest.raises(SyncError):
         rows(query)
     timer.join()
-    until(lambda: query not in engine._cancelled, why="the end of it")
-    assert not engine._lingering
+    until(lambda: query not in engine._cancelled._queries, why="the end of it")
+    assert not engine._cancelled._lingering
     assert queries.pid == pid
 
 
@@ -122,7 +122,8 @@ def test_what_begins_after_a_cancel_is_cancelled_too(
     query.cancel()
     engine = queries._engine
     assert engine is not None
-    until(lambda: query not in engine._cancelled, why="the look that finds nothing of it")  # a later one would cancel
+    # a later look would cancel
+    until(lambda: query not in engine._cancelled._queries, why="the look that finds nothing of it")
     session = engine._session(None, "UTC")
 
     def compute() -> None:
@@ -131,9 +132,9 @@ def test_what_begins_after_a_cancel_is_cancelled_too(
 
     computing = pool.submit(compute)
     until(query.look_for_tasks, why="its tasks")
-    engine._look_after(query)
+    engine._cancelled.add(query)
     assert isinstance(computing.exception(HANG_SECOND), JavaFailedError)
-    until(lambda: query not in engine._cancelled, why="the end of it")
+    until(lambda: query not in engine._cancelled._queries, why="the end of it")
 
 
 @pytest.mark.long

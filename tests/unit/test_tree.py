@@ -21,7 +21,7 @@ MODULES = sorted(
     for path in (ROOT / "syncmgr").rglob("*.py")
     if "versions" not in path.parts and not path.name.endswith("_pb2.py")
 )
-MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
+MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES, MOST_ATTRIBUTES = 400, 25, 50, 15
 LARGE = {"errors.py": 605}  # one table, a row an error
 
 
@@ -38,3 +38,35 @@ def test_a_module_can_be_read_in_one_sitting(module: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             assert node.end_lineno - node.lineno < MOST_FUNCTION_LINES, node.name
+
+
+def attributes(of: ast.ClassDef) -> set[str]:
+    """What its methods assign to `self`, and what its body declares."""
+    declared = {
+        each.target.id
+        for each in of.body
+        if isinstance(each, ast.AnnAssign)
+        and isinstance(each.target, ast.Name)
+        and "ClassVar" not in ast.unparse(each.annotation)
+    }
+    assigned = {
+        node.attr
+        for node in ast.walk(of)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+    return declared | assigned
+
+
+# Frozen values, a field for each column, property or setting that they stand for.
+RECORDS = {"Limits": 27, "ChannelDescription": 20, "MysqlDescription": 17, "SyncJob": 17, "ChannelCommit": 16}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_what_a_class_remembers_can_be_kept_in_mind(module: Path) -> None:
+    """At most 15 attributes, but for five frozen values."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.ClassDef):
+            assert len(attributes(node)) <= RECORDS.get(node.name, MOST_ATTRIBUTES), node.name

@@ -96,7 +96,7 @@ class Iceberg(Transactions):
                 for f in fields
             ],
         }
-        return self._schema_parser.fromJson(json.dumps(document))
+        return self._classes.schema_parser.fromJson(json.dumps(document))
 
     def use_pool(self, name: str) -> None:
         """Which scheduler pool the calling thread's Spark jobs go to from now on."""
@@ -104,17 +104,19 @@ class Iceberg(Transactions):
 
     def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
         """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""
-        path = self._path(folder)
+        path = self._classes.path(folder)
         if not path.getFileSystem(self._hadoop).exists(path):
             return []
-        metrics = self._metrics.forTable(table)
+        metrics = self._classes.metrics_config.forTable(table)
         spec = table.spec()
         place = self._map(partition)
-        return listed(self._migration.listPartition(place, folder, "parquet", spec, self._hadoop, metrics, None))
+        return listed(
+            self._classes.migration.listPartition(place, folder, "parquet", spec, self._hadoop, metrics, None)
+        )
 
     def folders(self, root: str) -> list[str]:
         """The folders right below `root`, by name; none where there is no `root`."""
-        path = self._path(root)
+        path = self._classes.path(root)
         system = path.getFileSystem(self._hadoop)
         if not system.exists(path):
             return []
@@ -123,28 +125,28 @@ class Iceberg(Transactions):
     def delete(self, *paths: str) -> None:
         """Files and folders that nothing names."""
         for name in paths:
-            path = self._path(name)
+            path = self._classes.path(name)
             path.getFileSystem(self._hadoop).delete(path, True)
 
     def file_text(self, table: Java, file: Java) -> str:
         """A data or delete file in Iceberg's JSON, without column bounds."""
-        return str(self._file_parser.toJson(file.copyWithoutStats(), table.specs().get(file.specId())))
+        return str(self._classes.file_parser.toJson(file.copyWithoutStats(), table.specs().get(file.specId())))
 
     def file_of(self, specs: Java, text: str) -> Java:
         """The inverse."""
-        return self._file_parser.fromJson(self._json.readTree(text), specs)
+        return self._classes.file_parser.fromJson(self._classes.json_mapper.readTree(text), specs)
 
     def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
         """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
         spec = table.spec()
-        builder = self._file_metadata.deleteFileBuilder(spec).ofEqualityDeletes(self._ints(key_ids))
+        builder = self._classes.file_metadata.deleteFileBuilder(spec).ofEqualityDeletes(self._ints(key_ids))
         if spec.isPartitioned():
             builder = builder.withPartition(file.partition())
         builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
         return builder.withMetrics(self._metrics_of(file)).build()
 
     def _metrics_of(self, file: Java) -> Java:
-        return self._file_metrics(
+        return self._classes.file_metrics(
             file.recordCount(),
             file.columnSizes(),
             file.valueCounts(),
@@ -161,16 +163,16 @@ class Iceberg(Transactions):
 
     def spark_paths(self, location: str) -> tuple[str, ...]:
         """One of them is Spark's _metadata.file_path: Hadoop writes local URIs with one slash or three."""
-        path = self._path(location)
+        path = self._classes.path(location)
         uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
         local = re.fullmatch("file:/+(.*)", uri)
         return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
     def unplaced_files(self, table: Java, folder: str) -> list[Java]:
         """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
-        metrics = self._metrics.forTable(table)
+        metrics = self._classes.metrics_config.forTable(table)
         spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        return listed(self._migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
+        return listed(self._classes.migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
 
     def placed(self, table: Java, file: Java, like: Java) -> Java:
         """A DataFile in the partition and spec of another."""

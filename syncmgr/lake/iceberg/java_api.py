@@ -34,6 +34,28 @@ def closing_java(closeable: Java) -> Iterator[Java]:
         closeable.close()
 
 
+class Classes:
+    """A name that py4j looks up costs a call for each of its parts: those of every commit are looked up once."""
+
+    def __init__(self, jvm: Java) -> None:
+        package = jvm.org.apache.iceberg
+        self.path: Java = jvm.org.apache.hadoop.fs.Path
+        self.migration: Java = package.data.TableMigrationUtil
+        self.metrics_config: Java = package.MetricsConfig
+        self.file_metadata: Java = package.FileMetadata
+        self.file_metrics: Java = package.Metrics
+        self.metadata_parser: Java = package.TableMetadataParser
+        self.snapshot_util: Java = package.util.SnapshotUtil
+        self.schema_parser: Java = package.SchemaParser
+        self.spec_parser: Java = package.PartitionSpecParser
+        self.file_parser: Java = package.ContentFileParser
+        self.json_mapper: Java = package.util.JsonUtil.mapper()
+        self.always_true: Java = package.expressions.Expressions.alwaysTrue()
+        self.array_list: Java = jvm.java.util.ArrayList
+        self.hash_map: Java = jvm.java.util.HashMap
+        self.in_place: Java = jvm.com.google.common.util.concurrent.MoreExecutors.newDirectExecutorService()
+
+
 class JavaApi:
     """Of one Spark session and its catalog."""
 
@@ -43,24 +65,8 @@ class JavaApi:
         self.jvm = jvm
         self._session: Java = spark._jsparkSession  # noqa: SLF001
         self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
-        package = jvm.org.apache.iceberg
-        self._package: Java = package
-        # A name that py4j looks up costs a call for each of its parts: those of every commit are looked up once.
-        self._path: Java = jvm.org.apache.hadoop.fs.Path
-        self._migration: Java = package.data.TableMigrationUtil
-        self._metrics: Java = package.MetricsConfig
-        self._file_metadata: Java = package.FileMetadata
-        self._file_metrics: Java = package.Metrics
-        self._metadata_parser: Java = package.TableMetadataParser
-        self._snapshot_util: Java = package.util.SnapshotUtil
-        self._schema_parser: Java = package.SchemaParser
-        self._spec_parser: Java = package.PartitionSpecParser
-        self._file_parser: Java = package.ContentFileParser
-        self._json: Java = package.util.JsonUtil.mapper()
-        self._always: Java = package.expressions.Expressions.alwaysTrue()
-        self._list: Java = jvm.java.util.ArrayList
-        self._hash_map: Java = jvm.java.util.HashMap
-        self._in_place: Java = jvm.com.google.common.util.concurrent.MoreExecutors.newDirectExecutorService()
+        self._package: Java = jvm.org.apache.iceberg
+        self._classes = Classes(jvm)
         activate(spark)
         self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
 
@@ -96,7 +102,7 @@ class JavaApi:
         return array
 
     def _map(self, values: Mapping[str, str]) -> Java:
-        result = self._hash_map()
+        result = self._classes.hash_map()
         for key, value in values.items():
             result.put(key, value)
         return result

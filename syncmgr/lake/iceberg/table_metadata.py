@@ -36,8 +36,8 @@ class TableMetadata(JavaApi):
     """Of the tables of one catalog."""
 
     def layout(self, table: Java) -> Layout:
-        schema = json.loads(self._schema_parser.toJson(table.schema()))
-        spec = json.loads(self._spec_parser.toJson(table.spec()))
+        schema = json.loads(self._classes.schema_parser.toJson(table.schema()))
+        spec = json.loads(self._classes.spec_parser.toJson(table.spec()))
         return layout_of(schema, spec)
 
     def properties(self, table: Java) -> dict[str, str]:
@@ -92,7 +92,7 @@ class TableMetadata(JavaApi):
         io = table.io()
         for entry in reversed(listed(table.operations().current().previousFiles())):
             try:
-                yield self._metadata_parser.read(io, entry.file())
+                yield self._classes.metadata_parser.read(io, entry.file())
             except Py4JJavaError:  # removed, or no longer what it was
                 return
 
@@ -137,9 +137,9 @@ class TableMetadata(JavaApi):
             return kept.point
         if not kept.last or table.currentSnapshot() is None:
             return None
-        if not all(self._snapshot_util.isAncestorOf(table, last) for last in kept.last):
+        if not all(self._classes.snapshot_util.isAncestorOf(table, last) for last in kept.last):
             return None
-        then = self._snapshot_util.nullableSnapshotIdAsOfTime(table, int(kept.since * 1000))
+        then = self._classes.snapshot_util.nullableSnapshotIdAsOfTime(table, int(kept.since * 1000))
         if then is None:
             return None
         return min((int(then), *kept.last), key=lambda snapshot: self.older_snapshots(table, snapshot))

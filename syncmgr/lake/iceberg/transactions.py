@@ -81,7 +81,9 @@ class Transactions(TableMetadata):
         if snapshot is None:
             return
         overwrite = transaction.newOverwrite().overwriteByRowFilter(self._rows_of(part))
-        overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(self._always)
+        overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(
+            self._classes.always_true
+        )
         overwrite = overwrite.validateNoConflictingData().validateNoConflictingDeletes()
         for file in rows:
             overwrite.addFile(file)
@@ -91,7 +93,11 @@ class Transactions(TableMetadata):
 
     def _rows_of(self, part: Part | None) -> Java:
         """A condition; of a part by which the table is cut whole files meet it, or none of their rows."""
-        return self._always if part is None else self._package.expressions.Expressions.equal(part.column, part.value)
+        return (
+            self._classes.always_true
+            if part is None
+            else self._package.expressions.Expressions.equal(part.column, part.value)
+        )
 
     def has_rows(self, table: Java, part: Part) -> bool:
         """Whether a part has any, be they deleted."""
@@ -112,7 +118,7 @@ class Transactions(TableMetadata):
         if snapshot is not None:
             delta = self.in_place(table, delta.validateFromSnapshot(snapshot.snapshotId()))
         return (
-            delta.conflictDetectionFilter(self._always)
+            delta.conflictDetectionFilter(self._classes.always_true)
             .validateNoConflictingDataFiles()
             .validateNoConflictingDeleteFiles()
         )
@@ -124,11 +130,11 @@ class Transactions(TableMetadata):
         totals = self.current(table)
         if totals is None or totals.data_files + totals.delete_files > FEW_FILES:
             return update
-        return update.scanManifestsWith(self._in_place)
+        return update.scanManifestsWith(self._classes.in_place)
 
     def strings(self, values: Iterable[str]) -> Java:
         """A Java list."""
-        found = self._list()
+        found = self._classes.array_list()
         for value in values:
             found.add(value)
         return found

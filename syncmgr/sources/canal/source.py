@@ -16,6 +16,8 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.sources.canal.acks import Acks
+from syncmgr.sources.canal.answers.liveness import Liveness
+from syncmgr.sources.canal.answers.starvation import Starvation
 from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.sources.canal.history import RewindError
 from syncmgr.sources.canal.packet import Delivery, MalformedPacketError
@@ -25,11 +27,6 @@ from syncmgr.sources.reconnect import Reconnector
 
 GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does: it reads nothing else meanwhile
 MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
-FULL_ENTRIES: Final = 8192  # half of the default ring
-FULL_BYTES: Final = 8 * 1024 * 1024
-STARVED_GETS: Final = 12  # empty ones in a row, with so much un-acked
-SILENT_GETS: Final = 80  # the same whatever is un-acked: two seconds
-KEPT_BYTES: Final = 64 * 1024  # what is un-acked may take of the ring while nothing moves
 
 
 class Locator(Protocol):
@@ -90,11 +87,9 @@ class CanalSource:
         self._committed: deque[Position] = deque()
         self._connector: Connector | None = None
         self._trusted = True
-        self._empty = 0  # GETs in a row that brought nothing
+        self._starvation = Starvation(self._acks, self._sorter)
         self._last_batch = 0  # of this connection; 0: none yet
-        self._hinted = False
-        self._heard_at = 0.0
-        self._asked_at = self._caught_up_at = 0.0
+        self._liveness = Liveness()
         self._server = ""
 
     def get(self, timeout: float) -> Batch | None:
@@ -125,7 +120,9 @@ class CanalSource:
                     return self._take()
                 if self._receive(deadline):
                     continue
-                hint = self._hint()
+                hint = self._starvation.hint()
+                if hint is None and self._sorter.ready:
+                    return self._take()
             except CanalLostError as lost:
                 self._lose(lost.cause_for_user)
                 continue
@@ -153,29 +150,24 @@ class CanalSource:
             raise CanalLostError(_lost_lock(self._label))
         if delivery is None:
             return False
-        self._heard_at, asked_at = time.time(), self._asked_at
+        asked_at = self._liveness.heard()
         self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
         self._ask(self._connector, *delivery.entries)
         if delivery.batch_id < 0 or not delivery.entries:
-            self._empty += 1
-            self._catch_up(asked_at)
+            self._starvation.nothing_came()
+            if not self._sorter.open and not self._sorter.ready:
+                self._liveness.had_all(asked_at)
             return False
-        self._empty, self._hinted = 0, False
+        self._starvation.ended()
         self._check_alone(delivery.batch_id)
         self._tell(delivery)
         self._sorter.feed(delivery.batch_id, delivery.entries)
         return True
 
     def _ask(self, connector: Connector, *came: bytes) -> None:
-        """`came`: what is un-acked beside all that was sorted. A full ring answers like an empty one."""
-        has_room = self._acks.bytes + sum(map(len, came)) < KEPT_BYTES
-        self._asked_at = time.time() if has_room else 0.0
+        """`came`: what is un-acked beside all that was sorted."""
+        self._liveness.asks(has_room=self._starvation.has_room(sum(map(len, came))))
         connector.ask(self._options.fetch_size, GET_MILLISECOND)
-
-    def _catch_up(self, asked_at: float) -> None:
-        """Canal had nothing more when asked with room for it. How long its answer was under way nobody knows."""
-        if not self._sorter.open and not self._sorter.ready:
-            self._caught_up_at = max(self._caught_up_at, asked_at)
 
     def _check_alone(self, batch_id: int) -> None:
         """Canal counts what it hands out: a number that is left out went to another reader."""
@@ -196,42 +188,7 @@ class CanalSource:
             self._acks.committed(self._committed.popleft())
         for batch_id in self._acks.due():
             self._connector.acknowledge(batch_id)
-            self._empty = 0
-
-    def _hint(self) -> Batch | None:
-        """Canal's ring may be full of what is not acknowledged: it gives no more until that changes."""
-        full = self._acks.entries >= FULL_ENTRIES or self._acks.bytes >= FULL_BYTES
-        starved = self._empty >= STARVED_GETS and full
-        silent = self._empty >= SILENT_GETS
-        if not (starved or silent):
-            return None
-        if starved and self._sorter.doubtful:
-            raise RewindError
-        if self._acks.pending and not self._sorter.ahead:
-            return self._hurry() if starved or self._sorter.open else None
-        if silent and self._acks.kept_bytes >= KEPT_BYTES:
-            self._empty = 0
-            return self._sorter.release()
-        if self._sorter.open and not self._acks.kept_bytes:
-            self._empty = 0
-            self._sorter.tear()
-            return self._take() if self._sorter.ready else None
-        return None
-
-    def _hurry(self) -> Batch | None:
-        """Ask once that what was handed on is committed."""
-        if self._hinted:
-            return None
-        self._hinted = True
-        return Batch(
-            changes=(),
-            end=None,
-            open=self._sorter.delivered_open,
-            events=0,
-            bytes=0,
-            source_time=0.0,
-            starved=True,
-        )
+            self._starvation.acknowledged()
 
     def _connect(self, deadline: float) -> bool:
         """Whether there is a connection now; waits for the next attempt no longer than until the deadline."""
@@ -246,9 +203,10 @@ class CanalSource:
             self._lose(lost.cause_for_user)
             return False
         self._sorter.restart(trusted=self._trusted)
-        self._trusted, self._empty, self._hinted = True, 0, False
+        self._trusted = True
+        self._starvation.ended()
         self._last_batch = 0
-        self._heard_at = time.time()
+        self._liveness.heard()
         self._server = endpoint.label
         self._line.connected()
         return True
@@ -274,11 +232,11 @@ class CanalSource:
 
     def caught_up_at(self) -> float:
         """When canal was asked last that had nothing more than was given, in unix time; 0.0: not known."""
-        return self._caught_up_at
+        return self._liveness.caught_up_at
 
     def heard_at(self) -> float:
         """Unix time of canal's last answer; 0.0 if there was none yet."""
-        return self._heard_at
+        return self._liveness.heard_at
 
     def server(self) -> str:
         return self._server

@@ -20,6 +20,7 @@ from syncmgr.host.private import is_secret
 from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost, words
 from syncmgr.lake.spark.queries import answer
+from syncmgr.lake.spark.queries.cancelled import Cancelled
 from syncmgr.lake.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.lake.spark.queries.gateway import Gateway
 from syncmgr.lake.spark.queries.health import PULSE_SECOND, Vitals, excused, hoards
@@ -76,8 +77,7 @@ class Engine:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
         self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
-        self._cancelled: set[Query] = set()  # to be looked after, though nobody else remembers them
-        self._lingering: set[Query] = set()  # those of them that were seen to go on
+        self._cancelled = Cancelled(self._spark)
         self._used = time.monotonic()
         self._pulse_since: float | None = None
         self._collected = time.monotonic()
@@ -95,7 +95,7 @@ class Engine:
 
     def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
         """Raises what is wrong with the text, QUERIES_ENDED."""
-        query.run_in(self._spark, self.why_lost, self._look_after)
+        query.run_in(self._spark, self.why_lost, self._cancelled.add)
         with self._lock:
             self._queries.add(query)
             self._used = time.monotonic()
@@ -121,14 +121,13 @@ class Engine:
             in_use = any(not query.ended.is_set() for query in self._queries)
             if in_use:
                 self._used = time.monotonic()
-            lingering = [query.given_up for query in self._lingering if query.given_up is not None]
         pulse, now = self._pulse_since, time.monotonic()
         self._starved.look()
         if in_use:
             self._spilled.look()
         return Vitals(
             pulse_since=None if pulse is None else self._without_hunger(pulse, now),
-            given_up=[self._without_hunger(moment, now) for moment in lingering],
+            given_up=[self._without_hunger(moment, now) for moment in self._cancelled.given_up()],
             in_use=in_use,
             used=self._used,
             spilled=self._spilled.bytes,
@@ -145,7 +144,7 @@ class Engine:
             try:
                 self._spark.pulse()
                 self._collect_garbage()
-                lingers = self._look_at_cancelled()
+                lingers = self._cancelled.look()
             except JAVA_ERRORS as error:
                 if is_lost(error):
                     return
@@ -159,22 +158,6 @@ class Engine:
         if hoards(self._spilled.bytes, self._spill) and time.monotonic() - self._collected > COLLECT_SECOND:
             self._spark.collect_garbage()
             self._collected = time.monotonic()
-
-    def _look_at_cancelled(self) -> bool:
-        """Whether any of them goes on. It is cancelled again: a stage may have begun after the cancel of its group."""
-        with self._lock:
-            cancelled = set(self._cancelled)
-        lingering = {query for query in cancelled if query.is_busy or query.look_for_tasks()}
-        for query in lingering:
-            self._spark.cancel_job_group(query.tag)
-        with self._lock:
-            self._lingering = lingering
-            self._cancelled -= cancelled - lingering
-        return bool(lingering)
-
-    def _look_after(self, query: Query) -> None:
-        with self._lock:
-            self._cancelled.add(query)
 
     def why_lost(self) -> str:
         """In words for the client."""

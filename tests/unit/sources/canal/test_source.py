@@ -8,9 +8,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
+from syncmgr.sources.canal.answers.starvation import FULL_BYTES, KEPT_BYTES, SILENT_GETS
 from syncmgr.sources.canal.connector import CanalLostError, Endpoint
 from syncmgr.sources.canal.packet import Delivery
-from syncmgr.sources.canal.source import FULL_BYTES, KEPT_BYTES, SILENT_GETS, CanalSource, SourceOptions
+from syncmgr.sources.canal.source import CanalSource, SourceOptions
 from tests.unit.sources.canal.binlog import LENGTH, TABLE, Binlog, FakeTruth, values
 
 NOTHING: Final = Delivery(-1, ())
