@@ -7,11 +7,11 @@ Must not know: what any statement does.
 from syncsql.budget import is_query
 from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, TooLargeError
 from syncsql.expression import Expression
-from syncsql.filter import Filter, Limit, OrderItem
 from syncsql.names import Name, Property, quote_name, quote_string
 from syncsql.parser import Parsed, Statement, parse
 from syncsql.pattern import PatternKind, TablePattern, escaped, typed
-from syncsql.session import (
+from syncsql.statements.filter import Filter, Limit, OrderItem
+from syncsql.statements.session import (
     AdminSetFrontendConfig,
     ExplainSelect,
     Help,
@@ -34,7 +34,7 @@ from syncsql.session import (
     TransactionVerb,
     ValueKind,
 )
-from syncsql.sync import (
+from syncsql.statements.sync import (
     AddTables,
     AlterSync,
     Channel,
@@ -57,7 +57,7 @@ from syncsql.sync import (
     Tables,
     WholeDatabase,
 )
-from syncsql.table import (
+from syncsql.statements.table import (
     ColumnDefinition,
     CreateDatabase,
     CreateTable,
@@ -81,7 +81,7 @@ from syncsql.table import (
     TransformKind,
     Use,
 )
-from syncsql.user import (
+from syncsql.statements.user import (
     AlterUser,
     CreateUser,
     DropUser,

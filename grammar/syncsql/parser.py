@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
-from syncsql import read_session, read_show, read_sync, read_table, read_user
-from syncsql.cursor import Cursor
-from syncsql.session import (
+from syncsql.reading import read_session, read_show, read_sync, read_table, read_user
+from syncsql.reading.cursor import Cursor
+from syncsql.statements.session import (
     AdminSetFrontendConfig,
     ExplainSelect,
     Help,
@@ -23,7 +23,7 @@ from syncsql.session import (
     ShowProcesslist,
     Transaction,
 )
-from syncsql.sync import (
+from syncsql.statements.sync import (
     AddTables,
     AlterSync,
     CreateSync,
@@ -38,7 +38,7 @@ from syncsql.sync import (
     ShowSync,
     StopSync,
 )
-from syncsql.table import (
+from syncsql.statements.table import (
     CreateDatabase,
     CreateTable,
     DescribeTable,
@@ -51,8 +51,8 @@ from syncsql.table import (
     ShowTables,
     Use,
 )
+from syncsql.statements.user import AlterUser, CreateUser, DropUser, Grant, Revoke, SetPassword, ShowGrants
 from syncsql.tokens import TokenisedStatement, statements
-from syncsql.user import AlterUser, CreateUser, DropUser, Grant, Revoke, SetPassword, ShowGrants
 
 Statement: TypeAlias = (
     CreateSync

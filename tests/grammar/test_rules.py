@@ -8,7 +8,7 @@ from lark import Lark
 from lark.exceptions import LarkError
 
 from syncsql import SqlSyntaxError, parse
-from syncsql.cursor import RESERVED
+from syncsql.reading.reserved import RESERVED
 from syncsql.tokens import Kind, Token, expand_conditional_comments, statements
 from tests.grammar.corpus import GRAMMAR, Case, cases, in_the_rules
 

@@ -7,10 +7,12 @@ Must not know: the inside of a channel, what a property means.
 from collections.abc import Callable
 from typing import Final
 
-from syncsql.cursor import Cursor
 from syncsql.names import Name
-from syncsql.read_channel import channel, channels
-from syncsql.sync import (
+from syncsql.reading.cursor import Cursor
+from syncsql.reading.lists import read_properties, take_if_not_exists
+from syncsql.reading.read_channel import channel, channels
+from syncsql.reading.read_expression import read_expression
+from syncsql.statements.sync import (
     AddTables,
     AlterSync,
     CreateSync,
@@ -30,12 +32,12 @@ from syncsql.tokens import Kind
 def create_sync(at: Cursor) -> CreateSync:
     """Behind CREATE SYNC."""
     _take_job_word(at)
-    if_not_exists = at.take_if_not_exists()
+    if_not_exists = take_if_not_exists(at)
     job = _job(at)
     listed = at.in_brackets(lambda: channel(at), "channel")
     at.expect("FROM", "BINLOG")
-    binlog = at.properties()
-    properties = at.properties() if at.take("PROPERTIES") else ()
+    binlog = read_properties(at)
+    properties = read_properties(at) if at.take("PROPERTIES") else ()
     return at.end(
         CreateSync(job=job, channels=listed, binlog=binlog, properties=properties, if_not_exists=if_not_exists)
     )
@@ -79,7 +81,9 @@ def alter_sync(at: Cursor) -> JobAlteration | AddTables:
     if at.take("RESYNC"):
         at.expect("TABLE")
         table = at.name("a source table")
-        return at.end(ResyncTable(job=job, table=table, where=at.expression("condition") if at.take("WHERE") else None))
+        return at.end(
+            ResyncTable(job=job, table=table, where=read_expression(at, "condition") if at.take("WHERE") else None)
+        )
     if at.take("SKIP"):
         at.expect("DDL")
         return at.end(SettleDdl(job=job))
@@ -88,7 +92,7 @@ def alter_sync(at: Cursor) -> JobAlteration | AddTables:
         return at.end(SettleDdl(job=job, instead=at.string("a DDL statement")))
     if not at.take("SET"):
         raise at.error("expected SET, RENAME TO, ADD TABLE, DROP TABLE, RESYNC TABLE, SKIP DDL or APPLY DDL")
-    return at.end(AlterSync(job=job, properties=at.properties()))
+    return at.end(AlterSync(job=job, properties=read_properties(at)))
 
 
 def job_name(at: Cursor) -> Name:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncsql.cursor import Cursor, number_between
-from syncsql.table import ColumnDefinition, DataType, Default, DefaultKind
+from syncsql.reading.cursor import Cursor, number_between
+from syncsql.reading.lists import read_identifiers, unseen
+from syncsql.statements.table import ColumnDefinition, DataType, Default, DefaultKind
 from syncsql.tokens import Kind
 
 
@@ -96,7 +97,7 @@ def column_list(at: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[str, ..
         following = at.peek(1)
         if at.word() in _NOT_A_COLUMN and following is not None and following.text.upper() not in _TYPES:
             raise at.error(_NOT_A_COLUMN[at.word() or ""])
-        return _column(at, at.unseen(seen, at.identifier("a column name"), "column"), primary)
+        return _column(at, unseen(at, seen, at.identifier("a column name"), "column"), primary)
 
     columns = tuple(each for each in at.in_brackets(one, "column") if each is not None)
     return columns, tuple(primary)
@@ -113,7 +114,7 @@ def _primary_key(at: Cursor, primary: list[str]) -> None:
     if primary:
         raise at.error("the primary key is given twice")
     at.expect("PRIMARY", "KEY")
-    primary += at.identifiers("column")
+    primary += read_identifiers(at, "column")
 
 
 @dataclass(kw_only=True)

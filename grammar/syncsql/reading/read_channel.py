@@ -6,10 +6,12 @@ Must not know: the statements that have channels, which tables a pattern means.
 
 from typing import Final
 
-from syncsql.cursor import Cursor
 from syncsql.names import Name
 from syncsql.pattern import PatternKind, TablePattern, escaped, has_dot, pattern_text, typed
-from syncsql.sync import (
+from syncsql.reading.cursor import Cursor
+from syncsql.reading.lists import read_identifiers, unseen
+from syncsql.reading.read_expression import read_expression, source_text
+from syncsql.statements.sync import (
     Channel,
     ColumnMapping,
     DatabaseColumn,
@@ -44,7 +46,7 @@ def channel(at: Cursor) -> Channel | Tables | Shards:
 def _of_name(at: Cursor) -> Channel | Tables:
     source_at = at.peek()
     if source_at is not None and source_at.kind is Kind.STRING:
-        like = typed(pattern_text(at.text([source_at])))
+        like = typed(pattern_text(source_text(at, [source_at])))
         raise at.error(f"expected a source table; a pattern is FROM TABLES LIKE {like}")
     if at.sees("TABLE", "LIKE") or at.sees("TABLE", "REGEXP"):
         raise at.error("expected TABLES")
@@ -57,7 +59,7 @@ def _of_name(at: Cursor) -> Channel | Tables:
     target = at.name("a target table")
     partitions = _partitions(at)
     columns = _columns(at) if at.sees_sign("(") else ()
-    where = at.expression("condition") if at.take("WHERE") else None
+    where = read_expression(at, "condition") if at.take("WHERE") else None
     if not _sees_end(at):
         raise at.error(_channel_may_end(at))
     return Channel(source=source, target=target, partitions=partitions, columns=columns, where=where)
@@ -77,7 +79,7 @@ def _of_pattern(at: Cursor) -> Tables | Shards:
         raise at.error("only a single source table can have PARTITION")
     columns = _shard_columns(at) if at.sees_sign("(") else ()
     exclude = _exclude(at, None)
-    where = at.expression("condition") if at.take("WHERE") else None
+    where = read_expression(at, "condition") if at.take("WHERE") else None
     if not _sees_end(at):
         raise at.error(_channel_may_end(at))
     return Shards(source=pattern, target=target, columns=columns, exclude=exclude, where=where)
@@ -90,7 +92,7 @@ def _pattern(at: Cursor, home: str) -> TablePattern | None:
         return None
     start = at.peek()
     at.string("a pattern of database.table in quotes")
-    kind, text = PatternKind(word), pattern_text(at.text([at.last()]))
+    kind, text = PatternKind(word), pattern_text(source_text(at, [at.last()]))
     if not text:
         raise at.error("a pattern cannot be empty", start)
     if kind is PatternKind.LIKE and not has_dot(text):
@@ -158,10 +160,12 @@ def _refuse_bare_pattern(at: Cursor) -> None:
     into_many = any(piece.text == "*" for piece in target)
     database = source[: next((at for at, piece in enumerate(source) if piece.text == "."), 0)]
     if into_many and any(map(_is_wildcard, database)):
-        into = at.text(target)
+        into = source_text(at, target)
         raise at.error(f"INTO {into} takes one database as yet; write FROM database.* INTO {into} for each of them")
     like = _like("database", source) if into_many else _like("database", source, one_name=True)
-    reason = f"a pattern stands in quotes; write FROM TABLES LIKE {typed(like)} INTO {at.text(target) or 'table'}"
+    reason = (
+        f"a pattern stands in quotes; write FROM TABLES LIKE {typed(like)} INTO {source_text(at, target) or 'table'}"
+    )
     raise at.error(reason)
 
 
@@ -236,7 +240,7 @@ def _partitions(at: Cursor) -> PartitionNames | None:
         return None
     if word == "PARTITION" and not at.sees_sign("("):
         return PartitionNames(names=(at.identifier("a partition name"),), temporary=temporary)
-    return PartitionNames(names=at.identifiers("partition"), temporary=temporary)
+    return PartitionNames(names=read_identifiers(at, "partition"), temporary=temporary)
 
 
 def _columns(at: Cursor) -> tuple[ColumnMapping, ...]:
@@ -267,8 +271,8 @@ def _sees_database(at: Cursor) -> bool:
 
 
 def _target_column(at: Cursor, seen: set[str]) -> str:
-    return at.unseen(seen, at.identifier("a column name"), "column")
+    return unseen(at, seen, at.identifier("a column name"), "column")
 
 
 def _mapping(at: Cursor, target: str) -> ColumnMapping:
-    return ColumnMapping(target=target, expression=at.expression("expression") if at.take_sign("=") else None)
+    return ColumnMapping(target=target, expression=read_expression(at, "expression") if at.take_sign("=") else None)

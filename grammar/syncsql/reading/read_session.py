@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from syncsql.budget import QUESTIONS
-from syncsql.cursor import Cursor
-from syncsql.read_show import frontend_config
-from syncsql.read_user import set_password
-from syncsql.session import (
+from syncsql.reading.cursor import Cursor
+from syncsql.reading.lists import read_properties
+from syncsql.reading.read_expression import read_balanced, source_text
+from syncsql.reading.read_show import frontend_config
+from syncsql.reading.read_user import set_password
+from syncsql.statements.session import (
     AdminSetFrontendConfig,
     ExplainSelect,
     Help,
@@ -31,9 +33,9 @@ from syncsql.session import (
     TransactionVerb,
     ValueKind,
 )
-from syncsql.table import DescribeTable, Use
+from syncsql.statements.table import DescribeTable, Use
+from syncsql.statements.user import SetPassword
 from syncsql.tokens import Kind, Token
-from syncsql.user import SetPassword
 
 _BRACKETS: Final[Mapping[str, str]] = {")": "(", "]": "[", "}": "{"}
 _EXPLAIN_MODES: Final = ("EXTENDED", "FORMATTED", "COST", "CODEGEN")
@@ -63,7 +65,7 @@ def select(at: Cursor) -> Select:
             raise at.error("this bracket was never opened", token)
     if opened:
         raise at.error("this bracket is never closed", opened[-1])
-    return Select(text=at.text(taken))
+    return Select(text=source_text(at, taken))
 
 
 def describe(at: Cursor) -> DescribeTable | ExplainSelect:
@@ -94,7 +96,7 @@ def admin(at: Cursor) -> AdminSetFrontendConfig | ShowFrontendConfig:
         at.expect("FRONTEND")
         return at.end(frontend_config(at))
     at.expect("SET", "FRONTEND", "CONFIG")
-    return at.end(AdminSetFrontendConfig(settings=at.properties()))
+    return at.end(AdminSetFrontendConfig(settings=read_properties(at)))
 
 
 def help_topic(at: Cursor) -> Help:
@@ -205,10 +207,10 @@ def _charset(at: Cursor) -> str | None:
 def _set_value(at: Cursor) -> SetValue:
     if not at.take_sign(":="):
         at.expect_sign("=", "behind the variable name")
-    taken = at.balanced()
+    taken = read_balanced(at)
     if not taken:
         raise at.error("expected a value")
-    text = at.text(taken)
+    text = source_text(at, taken)
     if len(taken) == 1:
         return _single_value(taken[0], text)
     signed = taken[0].text in {"-", "+"} and len(taken) == 2 and taken[1].kind is Kind.NUMBER

@@ -4,86 +4,17 @@ Owns: words, names, strings, numbers, lists, and the error when something else s
 Must not know: any statement.
 """
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from sqlglot.tokenizer_core import Token as RawToken
 
 from syncsql.errors import SqlSyntaxError, error_at
-from syncsql.expression import Expression, parse_expression
-from syncsql.names import MASK, Name, Property
+from syncsql.names import MASK, Name
+from syncsql.reading.reserved import RESERVED
 from syncsql.tokens import Kind, Token, TokenisedStatement
 
 T = TypeVar("T")
-
-# MySQL's reserved words as far as the rules use them, and Doris' two.
-RESERVED: Final = frozenset(
-    [
-        "ADD",
-        "ALL",
-        "ALTER",
-        "AND",
-        "AS",
-        "ASC",
-        "BETWEEN",
-        "BINLOG",
-        "BY",
-        "CASE",
-        "CREATE",
-        "CROSS",
-        "DATABASE",
-        "DATABASES",
-        "DEFAULT",
-        "DELETE",
-        "DESC",
-        "DESCRIBE",
-        "DISTINCT",
-        "DROP",
-        "ELSE",
-        "EXISTS",
-        "EXPLAIN",
-        "FALSE",
-        "FROM",
-        "GROUP",
-        "HAVING",
-        "IF",
-        "IN",
-        "INDEX",
-        "INSERT",
-        "INTO",
-        "IS",
-        "JOIN",
-        "KEY",
-        "KEYS",
-        "KILL",
-        "LIKE",
-        "LIMIT",
-        "NOT",
-        "NULL",
-        "ON",
-        "OR",
-        "ORDER",
-        "PARTITION",
-        "PRIMARY",
-        "SCHEMA",
-        "SCHEMAS",
-        "SELECT",
-        "SET",
-        "SHOW",
-        "SYNC",
-        "TABLE",
-        "THEN",
-        "TO",
-        "TRUE",
-        "UNION",
-        "UNIQUE",
-        "UPDATE",
-        "USE",
-        "USING",
-        "VALUES",
-        "WHEN",
-        "WHERE",
-        "WITH",
-    ]
-)
 
 
 class Cursor:
@@ -128,20 +59,6 @@ class Cursor:
             if not self.take(word):
                 raise self.error(f"expected {word}")
 
-    def take_if_exists(self) -> bool:
-        """IF EXISTS or nothing; IF alone is an error."""
-        if not self.sees("IF"):
-            return False
-        self.expect("IF", "EXISTS")
-        return True
-
-    def take_if_not_exists(self) -> bool:
-        """IF NOT EXISTS or nothing; IF alone is an error."""
-        if not self.sees("IF"):
-            return False
-        self.expect("IF", "NOT", "EXISTS")
-        return True
-
     def sees_sign(self, sign: str, ahead: int = 0) -> bool:
         token = self.peek(ahead)
         return token is not None and token.kind is Kind.SIGN and token.text == sign
@@ -179,6 +96,15 @@ class Cursor:
         if self.peek() is not None:
             raise self.error("unexpected input after the end of the statement")
         return statement
+
+    @property
+    def source(self) -> str:
+        """The whole text."""
+        return self._statement.source
+
+    def raw(self, first: Token, last: Token) -> Sequence[RawToken]:
+        """What sqlglot's tokeniser made of these and all between."""
+        return self._statement.raw[first.raw : last.raw + 1]
 
     def last(self) -> Token:
         """The token that was taken last."""
@@ -246,85 +172,6 @@ class Cursor:
         if not self.take_sign(")"):
             raise self.error(f"expected , or ) in the {what} list")
         return tuple(items)
-
-    def identifiers(self, what: str) -> tuple[str, ...]:
-        """( name, name, ... ), no name twice whatever its case."""
-        seen: set[str] = set()
-
-        def one() -> str:
-            return self.unseen(seen, self.identifier(f"a {what} name"), what)
-
-        return self.in_brackets(one, what)
-
-    def unseen(self, seen: set[str], name: str, what: str) -> str:
-        """The name just taken, noted in seen; an error if it is there in any case."""
-        folded = "".join(character.lower()[0] for character in name)  # as a server does: ß is not ss
-        if folded in seen:
-            raise self.error(f"{what} '{name}' is given twice", self.last())
-        seen.add(folded)
-        return name
-
-    def properties(self) -> tuple[Property, ...]:
-        """( "key" = "value", ... ); a key may be dotted words, a value a bare word or number."""
-        seen: set[str] = set()
-
-        def one() -> Property:
-            start = self.peek()
-            key = self._property_key()
-            if key in seen:
-                raise self.error(f"property '{key}' is given twice", start)
-            seen.add(key)
-            self.expect_sign("=", "after the property key")
-            return Property(key=key, value=self._property_value())
-
-        return self.in_brackets(one, "property")
-
-    def _property_key(self) -> str:
-        token = self.peek()
-        if token is not None and token.kind is Kind.STRING:
-            if not token.text:
-                raise self.error("a property key cannot be empty")
-            return self.string("a property key")
-        return self.dotted("a property key")
-
-    def _property_value(self) -> str:
-        if self.take_sign("-"):
-            return "-" + self.literal_number("a number")
-        token = self.peek()
-        if token is None or token.kind not in {Kind.STRING, Kind.NUMBER, Kind.WORD}:
-            raise self.error("expected a property value")
-        self._at += 1
-        return token.text
-
-    def expression(self, what: str, *, until: frozenset[str] = frozenset(), comma_ends: bool = True) -> Expression:
-        """The tokens up to a comma, a closing bracket or one of the words, all outside brackets."""
-        taken = self.balanced(until=until, comma_ends=comma_ends)
-        if not taken:
-            raise self.error(f"expected {'an' if what[0] in 'aeiou' else 'a'} {what}")
-        raw = self._statement.raw[taken[0].raw : taken[-1].raw + 1]
-        return parse_expression(self._statement.source, raw, what=what)
-
-    def balanced(self, *, until: frozenset[str] = frozenset(), comma_ends: bool = True) -> list[Token]:
-        """Take those tokens; an opening bracket that is never closed is an error."""
-        taken: list[Token] = []
-        opened: list[Token] = []
-        while (token := self.peek()) is not None:
-            sign = token.text if token.kind is Kind.SIGN else ""
-            if not opened and (sign == ")" or (sign == "," and comma_ends) or self.word() in until):
-                break
-            if sign == "(":
-                opened.append(token)
-            elif sign == ")":
-                opened.pop()
-            taken.append(token)
-            self._at += 1
-        if opened:
-            raise self.error("this bracket is never closed", opened[-1])
-        return taken
-
-    def text(self, tokens: list[Token]) -> str:
-        """The source from the first of these tokens to the last; "" without tokens."""
-        return self._statement.source[tokens[0].start : tokens[-1].end] if tokens else ""
 
 
 def _announces_secret(token: Token) -> bool:

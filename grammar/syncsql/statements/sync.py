@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from syncsql.expression import Expression
-from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
 from syncsql.names import (
     Name,
     Property,
@@ -21,6 +20,7 @@ from syncsql.names import (
     words,
 )
 from syncsql.pattern import TablePattern
+from syncsql.statements.filter import EVERY_ROW, Filter, Limit, OrderItem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

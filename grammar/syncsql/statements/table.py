@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from syncsql.filter import EVERY_ROW, Filter
 from syncsql.names import (
     Name,
     Property,
@@ -20,6 +19,7 @@ from syncsql.names import (
     quote_string,
     words,
 )
+from syncsql.statements.filter import EVERY_ROW, Filter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

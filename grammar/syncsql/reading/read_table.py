@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncsql.cursor import Cursor, number_between
-from syncsql.read_column import column_list
-from syncsql.table import (
+from syncsql.reading.cursor import Cursor, number_between
+from syncsql.reading.lists import read_identifiers, read_properties, take_if_exists, take_if_not_exists
+from syncsql.reading.read_column import column_list
+from syncsql.statements.table import (
     CreateDatabase,
     CreateTable,
     Distribution,
@@ -37,20 +38,20 @@ _MOST: Final = 2**31 - 1  # of buckets or a truncation: Iceberg holds it in 32 b
 
 def create_database(at: Cursor) -> CreateDatabase:
     """Behind CREATE DATABASE."""
-    if_not_exists = at.take_if_not_exists()
+    if_not_exists = take_if_not_exists(at)
     return at.end(CreateDatabase(name=at.identifier("a database name"), if_not_exists=if_not_exists))
 
 
 def drop_database(at: Cursor) -> DropDatabase:
     """Behind DROP DATABASE."""
-    if_exists = at.take_if_exists()
+    if_exists = take_if_exists(at)
     name = at.identifier("a database name")
     return at.end(DropDatabase(name=name, if_exists=if_exists, force=at.take("FORCE")))
 
 
 def drop_table(at: Cursor) -> DropTable:
     """Behind DROP TABLE."""
-    if_exists = at.take_if_exists()
+    if_exists = take_if_exists(at)
     table = at.name("a table name")
     if at.sees_sign(","):
         raise at.error("one table at a time")
@@ -59,7 +60,7 @@ def drop_table(at: Cursor) -> DropTable:
 
 def create_table(at: Cursor) -> CreateTable:
     """Behind CREATE TABLE."""
-    if_not_exists = at.take_if_not_exists()
+    if_not_exists = take_if_not_exists(at)
     table = at.name("a table name")
     _refuse_copies(at)
     columns, primary = column_list(at)
@@ -70,7 +71,7 @@ def create_table(at: Cursor) -> CreateTable:
     comment = _comment(at, options.comment)
     partition_by = _partition_by(at)
     distribution = _distribution(at)
-    properties = at.properties() if at.take("PROPERTIES") else ()
+    properties = read_properties(at) if at.take("PROPERTIES") else ()
     _refuse_rest(at)
     return CreateTable(
         table=table,
@@ -166,7 +167,7 @@ def _key(at: Cursor, primary: tuple[str, ...]) -> TableKey | None:
     if word is None:
         return TableKey(kind=KeyKind.UNIQUE, columns=primary) if primary else None
     at.expect("KEY")
-    key = TableKey(kind=KeyKind(word), columns=at.identifiers("column"))
+    key = TableKey(kind=KeyKind(word), columns=read_identifiers(at, "column"))
     if primary:
         raise at.error("the key is given twice: a PRIMARY KEY is a UNIQUE KEY", start)
     return key
@@ -218,7 +219,7 @@ def _distribution(at: Cursor) -> Distribution | None:
     if not at.take("RANDOM"):
         if not at.take("HASH"):
             raise at.error("expected HASH or RANDOM")
-        columns = at.identifiers("column")
+        columns = read_identifiers(at, "column")
     buckets = None
     if at.take("BUCKETS") and not at.take("AUTO"):
         buckets = number_between(at, 1, _MOST)

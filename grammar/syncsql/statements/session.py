@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from syncsql.filter import EVERY_ROW, Filter, Limit
 from syncsql.names import Property, clause, print_properties, quote_name, quote_string, words
+from syncsql.statements.filter import EVERY_ROW, Filter, Limit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

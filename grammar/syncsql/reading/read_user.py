@@ -7,9 +7,9 @@ Must not know: what a privilege allows.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncsql.cursor import Cursor
-from syncsql.tokens import Kind
-from syncsql.user import (
+from syncsql.reading.cursor import Cursor
+from syncsql.reading.lists import take_if_exists, take_if_not_exists
+from syncsql.statements.user import (
     AlterUser,
     CreateUser,
     DropUser,
@@ -22,6 +22,7 @@ from syncsql.user import (
     ShowGrants,
     UserName,
 )
+from syncsql.tokens import Kind
 
 # Doris' words, and MySQL's for the same.
 PRIVILEGES: Final[Mapping[str, str]] = {
@@ -41,20 +42,20 @@ PRIVILEGES: Final[Mapping[str, str]] = {
 
 def create_user(at: Cursor) -> CreateUser:
     """Behind CREATE USER."""
-    if_not_exists, user = at.take_if_not_exists(), user_name(at)
+    if_not_exists, user = take_if_not_exists(at), user_name(at)
     identified = _identified(at) if at.sees("IDENTIFIED") else None
     return at.end(CreateUser(user=user, identified=identified, if_not_exists=if_not_exists))
 
 
 def alter_user(at: Cursor) -> AlterUser:
     """Behind ALTER USER."""
-    if_exists, user = at.take_if_exists(), user_name(at)
+    if_exists, user = take_if_exists(at), user_name(at)
     return at.end(AlterUser(user=user, identified=_identified(at), if_exists=if_exists))
 
 
 def drop_user(at: Cursor) -> DropUser:
     """Behind DROP USER."""
-    if_exists = at.take_if_exists()
+    if_exists = take_if_exists(at)
     return at.end(DropUser(user=user_name(at), if_exists=if_exists))
 
 

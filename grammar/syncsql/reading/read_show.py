@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from syncsql.cursor import Cursor
-from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
 from syncsql.names import Name
-from syncsql.read_sync import job_name
-from syncsql.read_user import show_grants
-from syncsql.session import MetaKind, Scope, ShowFrontendConfig, ShowMeta, ShowProcesslist
-from syncsql.sync import ShowCreateSync, ShowSync
-from syncsql.table import ShowColumns, ShowCreateDatabase, ShowCreateTable, ShowDatabases, ShowTables
-from syncsql.user import ShowGrants
+from syncsql.reading.cursor import Cursor
+from syncsql.reading.lists import take_if_not_exists
+from syncsql.reading.read_expression import read_expression
+from syncsql.reading.read_sync import job_name
+from syncsql.reading.read_user import show_grants
+from syncsql.statements.filter import EVERY_ROW, Filter, Limit, OrderItem
+from syncsql.statements.session import MetaKind, Scope, ShowFrontendConfig, ShowMeta, ShowProcesslist
+from syncsql.statements.sync import ShowCreateSync, ShowSync
+from syncsql.statements.table import ShowColumns, ShowCreateDatabase, ShowCreateTable, ShowDatabases, ShowTables
+from syncsql.statements.user import ShowGrants
 
 Shown: TypeAlias = (
     ShowSync
@@ -93,7 +95,7 @@ def row_filter(at: Cursor, until: frozenset[str] = frozenset()) -> Filter:
     if at.take("LIKE"):
         return Filter(like=at.string("a pattern"))
     if at.take("WHERE"):
-        return Filter(where=at.expression("condition", until=until, comma_ends=False))
+        return Filter(where=read_expression(at, "condition", until=until, comma_ends=False))
     return EVERY_ROW
 
 
@@ -143,7 +145,7 @@ def _create(at: Cursor) -> ShowCreateSync | ShowCreateDatabase | ShowCreateTable
         case None:
             raise at.error("expected TABLE, DATABASE or SYNC JOB")
         case _:
-            if_not_exists = at.take_if_not_exists()
+            if_not_exists = take_if_not_exists(at)
             return ShowCreateDatabase(name=at.identifier("a database name"), if_not_exists=if_not_exists)
 
 

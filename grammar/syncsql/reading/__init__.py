@@ -1,0 +1,1 @@
+"""From tokens to statements, a module for each kind of statement."""

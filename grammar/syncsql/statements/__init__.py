@@ -1,0 +1,1 @@
+"""The statements: frozen values that print themselves."""
