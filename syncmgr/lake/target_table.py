@@ -10,13 +10,14 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from syncmgr.job.types import table_rules, target
+from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable
+from syncmgr.job.types.target import parse_type
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
+from syncmgr.lake.target_types import TYPES, from_iceberg, iceberg_type
 
-TYPES: Final = target.TYPES
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
@@ -41,7 +42,7 @@ def fields_of(table: TargetTable) -> tuple[Field, ...]:
         Field(
             id=place,
             name=column.name,
-            type=target.iceberg_type(column.type),
+            type=iceberg_type(column.type),
             required=not column.nullable,
             doc=column.comment,
         )
@@ -113,9 +114,9 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
 
 
 def _described_column(field: Field, words: str | None) -> TargetColumn:
-    kind = target.parse_type(words) if words else target.from_iceberg(field.type)
-    if target.iceberg_type(kind) != field.type:  # its type was changed since
-        kind = target.from_iceberg(field.type)
+    kind = parse_type(words) if words else from_iceberg(field.type)
+    if iceberg_type(kind) != field.type:  # its type was changed since
+        kind = from_iceberg(field.type)
     return TargetColumn(name=field.name, type=kind, nullable=not field.required, comment=field.doc)
 
 

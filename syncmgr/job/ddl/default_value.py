@@ -1,6 +1,6 @@
 """What MySQL shows in rows that were there before their column was added.
 
-Owns: DEFAULT, or what stands for it, as a value of the column's type, in Iceberg's own JSON for single values.
+Owns: DEFAULT, or what stands for it, as a value of the column's type, in JSON: a number, a text, ISO 8601 for dates and times, hex for bytes.
 Must not know: statements, tables, where the value is written.
 """
 
@@ -104,7 +104,7 @@ def _in_zone(change: Callable[[datetime], datetime], time: datetime) -> datetime
 
 
 def _spelled(time: datetime) -> str:
-    """As Iceberg writes it, with its zone if it has one."""
+    """With its zone if it has one."""
     return time.isoformat(timespec="microseconds")
 
 

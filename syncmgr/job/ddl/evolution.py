@@ -40,7 +40,7 @@ from syncmgr.job.types.schema import (
     arrow_type,
     mentions,
 )
-from syncmgr.job.types.target import iceberg_type
+from syncmgr.job.types.target import stored
 
 
 def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
@@ -246,7 +246,7 @@ class _Evolution:
             return
         if self._deed(Kind.WIDEN, what) is Action.KEEP:
             return
-        if self._target.is_placed_by(plain.target.name) and iceberg_type(wanted) != iceberg_type(plain.target.type):
+        if self._target.is_placed_by(plain.target.name) and stored(wanted) != stored(plain.target.type):
             raise RefusedError(f"{what}, and the target's partitions depend on it")
         self._changes.others.append(RetypeField(name=plain.target.name, type=wanted))
         self._done.append(f"column '{plain.target.name}' is {wanted.text}")
@@ -318,7 +318,7 @@ class _Evolution:
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
         value, told = _old_value(column, self._alteration.table, self._terms, shares=self._shares)
         if value is not None and kind.name == "LARGEINT":
-            value = json.dumps(value)  # a decimal of Iceberg's, whose JSON is a text
+            value = json.dumps(value)  # it is stored as a decimal, whose JSON is a text
         fills = value is not None and not self._terms.defaults
         if there is None:
             added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)

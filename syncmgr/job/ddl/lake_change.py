@@ -1,7 +1,7 @@
 """Changes of a table of the lake, as values that outlive a crash.
 
 Owns: their shape. Columns are named as they are when the change before has been made.
-Must not know: how Iceberg makes them, why.
+Must not know: how a table format makes them, why.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class RenameField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddField:
-    """`initial`: what rows from before show, in Iceberg's JSON for single values; None: NULL."""
+    """`initial`: what rows from before show, as JSON of default_value; None: NULL."""
 
     name: str
     type: TargetType
@@ -72,7 +72,7 @@ class EmptyTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FillField:
-    """Rows from before get a value, in Iceberg's JSON for single values; all of them are written anew."""
+    """Rows from before get a value, as JSON of default_value; all of them are written anew."""
 
     name: str
     value: str

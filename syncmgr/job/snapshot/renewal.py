@@ -26,7 +26,7 @@ from syncmgr.job.types.schema import (
     arrow_type,
     mentions,
 )
-from syncmgr.job.types.target import iceberg_type
+from syncmgr.job.types.target import stored
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,9 +203,7 @@ class _Renewing:
             return
         what = f"target column '{there.name}' is {there.type.text}, and {now.text} does not fit it: {reason}"
         wanted = widened(there.type, now)
-        if wanted is not None and (
-            not self._target.is_placed_by(there.name) or iceberg_type(wanted) == iceberg_type(there.type)
-        ):
+        if wanted is not None and (not self._target.is_placed_by(there.name) or stored(wanted) == stored(there.type)):
             self._changes.append(RetypeField(name=there.name, type=wanted))
         elif self._is_free(there) and self._channel.follows:
             self._changes += [DropField(name=there.name), AddField(name=there.name, type=self._type_of(now))]

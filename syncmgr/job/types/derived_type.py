@@ -9,7 +9,7 @@ from typing import Final
 
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.schema import BYTES, GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, TargetType
-from syncmgr.job.types.target import iceberg_type
+from syncmgr.job.types.target import stored
 
 _MAX_VARCHAR: Final = 65_533
 _WHOLE: Final = tuple(TargetType(name=name) for name in ("TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT"))
@@ -60,7 +60,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn], TargetType | None]]] = {
 def widened(present: TargetType, column: SourceColumn) -> TargetType | None:
     """The type that a target column becomes to hold `column`, without a row being written anew; None: there is none."""
     for wanted in _candidates(present, column):
-        if _grows(iceberg_type(present), iceberg_type(wanted)) and not fits(column, wanted):
+        if _grows(stored(present), stored(wanted)) and not fits(column, wanted):
             return wanted
     return None
 
@@ -81,11 +81,11 @@ def _candidates(present: TargetType, column: SourceColumn) -> list[TargetType]:
     return grown
 
 
-def _grows(old: str, new: str) -> bool:
-    """Iceberg's promotions."""
-    if old == new or (old, new) in {("int", "long"), ("float", "double")}:
+def _grows(old: TargetType, new: TargetType) -> bool:
+    """Files that hold the old type are read as the new one; these are Iceberg's promotions."""
+    if old == new or (old.name, new.name) in {("INT", "BIGINT"), ("FLOAT", "DOUBLE")}:
         return True
-    if not (old.startswith("decimal(") and new.startswith("decimal(")):
+    if (old.name, new.name) != ("DECIMAL", "DECIMAL"):
         return False
-    (precision, scale), (wider, same) = (tuple(map(int, t[8:-1].split(","))) for t in (old, new))
+    (precision, scale), (wider, same) = old.args, new.args
     return wider >= precision and same == scale

@@ -1,72 +1,51 @@
 """Types of the lake in Doris' words.
 
-Owns: which there are, and what each is in Iceberg's and Spark's words.
-Must not know: Iceberg, Spark, statements, tables, values.
+Owns: which there are, which of them are stored alike, and what each is called in an expression.
+Must not know: table formats, statements, tables, values.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.types.schema import (
     TargetType,
 )
 
-TYPES: Final = "syncmgr.types"  # property of a table: JSON, field id -> type in Doris' words
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Words:
-    iceberg: str
-    spark: str
-
-
-_INT: Final = _Words(iceberg="int", spark="INT")
-_STRING: Final = _Words(iceberg="string", spark="STRING")
-_WORDS: Final[Mapping[str, _Words]] = {
-    "BOOLEAN": _Words(iceberg="boolean", spark="BOOLEAN"),
-    "TINYINT": _INT,  # Iceberg has no smaller integer; `spark_cast` keeps the range
-    "SMALLINT": _INT,
-    "INT": _INT,
-    "BIGINT": _Words(iceberg="long", spark="BIGINT"),
-    "LARGEINT": _Words(iceberg="decimal(38, 0)", spark="DECIMAL(38, 0)"),
-    "FLOAT": _Words(iceberg="float", spark="FLOAT"),
-    "DOUBLE": _Words(iceberg="double", spark="DOUBLE"),
-    "DATE": _Words(iceberg="date", spark="DATE"),
-    "DATETIME": _Words(iceberg="timestamp", spark="TIMESTAMP_NTZ"),
-    "TIMESTAMP": _Words(iceberg="timestamptz", spark="TIMESTAMP"),
-    "CHAR": _STRING,
-    "VARCHAR": _STRING,
-    "STRING": _STRING,
-    "JSON": _STRING,
-    "BINARY": _Words(iceberg="binary", spark="BINARY"),
+_SPARK: Final[Mapping[str, str]] = {
+    "BOOLEAN": "BOOLEAN",
+    "TINYINT": "INT",  # the lake has no smaller integer; `spark_cast` keeps the range
+    "SMALLINT": "INT",
+    "INT": "INT",
+    "BIGINT": "BIGINT",
+    "LARGEINT": "DECIMAL(38, 0)",
+    "FLOAT": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "DATE": "DATE",
+    "DATETIME": "TIMESTAMP_NTZ",
+    "TIMESTAMP": "TIMESTAMP",
+    "CHAR": "STRING",
+    "VARCHAR": "STRING",
+    "STRING": "STRING",
+    "JSON": "STRING",
+    "BINARY": "BINARY",
+}
+_STORED_AS: Final[Mapping[str, TargetType]] = {  # the others as what they are
+    **dict.fromkeys(("TINYINT", "SMALLINT"), TargetType(name="INT")),
+    **dict.fromkeys(("CHAR", "VARCHAR", "JSON"), TargetType(name="STRING")),
+    "LARGEINT": TargetType(name="DECIMAL", args=(38, 0)),
 }
 CHARACTERS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
-TYPE_NAMES: Final = (*_WORDS, "DECIMAL")
-_FOREIGN: Final[Mapping[str, str]] = {  # in tables that others made
-    "boolean": "BOOLEAN",
-    "int": "INT",
-    "long": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "timestamp": "DATETIME",
-    "timestamptz": "TIMESTAMP",
-    "string": "STRING",
-    "binary": "BINARY",
-}
+TYPE_NAMES: Final = (*_SPARK, "DECIMAL")
 
 
-def iceberg_type(kind: TargetType) -> str:
-    """Iceberg's word for a target type. Raises KeyError for a word that CREATE TABLE does not have."""
-    return f"decimal({kind.args[0]}, {kind.args[1]})" if kind.name == "DECIMAL" else _WORDS[kind.name].iceberg
+def stored(kind: TargetType) -> TargetType:
+    """What the files hold: some types differ in their range or their name alone."""
+    return _STORED_AS.get(kind.name, TargetType(name=kind.name, args=kind.args if kind.name == "DECIMAL" else ()))
 
 
 def spark_type(kind: TargetType) -> str:
     """Spark's word for the column type. Raises KeyError for a word that CREATE TABLE does not have."""
-    return f"DECIMAL({kind.args[0]}, {kind.args[1]})" if kind.name == "DECIMAL" else _WORDS[kind.name].spark
+    return f"DECIMAL({kind.args[0]}, {kind.args[1]})" if kind.name == "DECIMAL" else _SPARK[kind.name]
 
 
 def spark_cast(expression: str, kind: TargetType) -> str:
@@ -74,16 +53,6 @@ def spark_cast(expression: str, kind: TargetType) -> str:
     if kind.name in {"TINYINT", "SMALLINT"}:
         return f"CAST(CAST({expression} AS {kind.name}) AS INT)"
     return f"CAST({expression} AS {spark_type(kind)})"
-
-
-def from_iceberg(word: str) -> TargetType:
-    """The target type of a column that somebody else created. Raises NOT_SUPPORTED."""
-    numbers = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", word)
-    if numbers:
-        return TargetType(name="DECIMAL", args=(int(numbers[1]), int(numbers[2])))
-    if word in _FOREIGN:
-        return TargetType(name=_FOREIGN[word])
-    raise SyncError(Code.NOT_SUPPORTED, what=f"column type {word}")
 
 
 def parse_type(text: str) -> TargetType:

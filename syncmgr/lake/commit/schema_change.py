@@ -21,10 +21,10 @@ from syncmgr.job.ddl.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.types.target import TYPES, iceberg_type
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.target_types import TYPES, iceberg_type
 
 OF_ROWS: Final = EmptyTable | FillField | DropTable
 

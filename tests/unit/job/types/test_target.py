@@ -5,6 +5,7 @@ import pytest
 from syncmgr.errors import SyncError
 from syncmgr.job.types import target
 from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.target_types import from_iceberg, iceberg_type
 
 WORDS = [
     "BOOLEAN",
@@ -32,7 +33,7 @@ def test_every_type_has_its_words(word: str) -> None:
     """Each type of CREATE TABLE reads back from its text, and has a word in Iceberg and in Spark."""
     kind = target.parse_type(word)
     assert word == kind.text
-    assert target.iceberg_type(kind)
+    assert iceberg_type(kind)
     assert target.spark_cast("x", kind).endswith(f"AS {target.spark_type(kind)})")
 
 
@@ -43,7 +44,7 @@ def test_a_smaller_integer_keeps_its_range() -> None:
 
 def test_foreign_types_have_the_nearest_word() -> None:
     """And what CREATE TABLE has no word for is refused."""
-    assert target.from_iceberg("decimal(9, 2)") == TargetType(name="DECIMAL", args=(9, 2))
-    assert target.from_iceberg("timestamptz") == TargetType(name="TIMESTAMP")
+    assert from_iceberg("decimal(9, 2)") == TargetType(name="DECIMAL", args=(9, 2))
+    assert from_iceberg("timestamptz") == TargetType(name="TIMESTAMP")
     with pytest.raises(SyncError):
-        target.from_iceberg("uuid")
+        from_iceberg("uuid")
