@@ -155,6 +155,9 @@ class Committer:
         passing(CrashPoint.ACKED)
         drop(file.path for token in committed for file in epoch.files.get(token, ()))
         passing(CrashPoint.STAGED_FILES_DROPPED)
+
+    def make_room(self) -> None:
+        """Waits while too much is behind, once a statement of the epoch before is followed: this may fail."""
         self.laggards.make_room(self._ending)
 
     def relieved(self, epoch: Epoch) -> Epoch:

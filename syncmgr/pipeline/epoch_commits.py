@@ -67,6 +67,7 @@ class EpochCommits:
             self._committer.read_as(self._channels.now)
             if epoch.ddl.dropped or epoch.ddl.resynced:
                 self._finish()
+        self._committer.make_room()
         self._watermark.committed()
         took = time.monotonic() - self._since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
