@@ -202,7 +202,9 @@ class Jobs:
         cancellation.has_answers()
         with self.runs.changing:
             job = self._store.jobs.by_name(named.db, named.name)
-            if self._alterations.alter(job, node, looked_at):
+            with self.runs.unless_unanswered(job.id):
+                anew = self._alterations.alter(job, node, looked_at)
+            if anew:
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
@@ -214,7 +216,8 @@ class Jobs:
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
             job = self._store.jobs.by_name(looked_at.db, looked_at.name)
-            self._joining.add(job, node, plan, looked_at)
+            with self.runs.unless_unanswered(job.id):
+                self._joining.add(job, node, plan, looked_at)
             if any(map(is_wide, node.channels)):
                 self._new_tables.expect(job.id)
             self.runs.renew(job.id)
@@ -230,7 +233,8 @@ class Jobs:
             if event is JobEvent.RESUMED and job.settles_answers:
                 self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
             run = self.runs.of(job.id)
-            self._store.jobs.save(after)
+            with self.runs.unless_unanswered(job.id):
+                self._store.jobs.save(after)
         passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:

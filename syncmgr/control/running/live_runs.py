@@ -6,7 +6,8 @@ Must not know: why a run starts or ends.
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 from syncmgr.control import showing
@@ -60,6 +61,19 @@ class LiveRuns:
             self._jobs.part(job_id)
         else:
             run.finish()
+
+    @contextmanager
+    def unless_unanswered(self, job_id: JobId) -> Iterator[None]:
+        """Around what is stored of a job. It may be stored although the answer was lost, and what runs would never hear
+        of it: that ends, and the next one begins with what there is.
+        """
+        try:
+            yield
+        except SyncError as error:
+            run = self._runs.get(job_id)
+            if error.code is Code.META_DOWN and run is not None:
+                run.finish()
+            raise
 
     def wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:
         """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""

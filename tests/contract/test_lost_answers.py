@@ -1,0 +1,79 @@
+"""Statements about a job while the metadata give no answer: what was to be stored may be stored."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import syncsql
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.state import JobState
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.database.engine import sqlite_url
+from syncmgr.meta.store import Store
+from syncsql import Name
+from tests.contract.test_arrivals import SHOP, House, alter
+from tests.support import metadata
+
+JOB1 = Name(name="job1", db="demo")
+DOWN = SyncError(Code.META_DOWN, reason="the connection was lost")
+
+
+def add_table(house: House) -> None:
+    [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 ADD TABLE FROM shop.t INTO ods.*")
+    house.jobs.add_tables(parsed.statement, None)  # type: ignore[arg-type]
+
+
+STATEMENTS: dict[str, Callable[[House], object]] = {
+    "PAUSE": lambda house: house.jobs.pause(JOB1, None),
+    "STOP": lambda house: house.jobs.stop(JOB1, None),
+    "SET": lambda house: alter(house, 'SET ("max_dead_letters" = "7")'),
+    "ADD TABLE": add_table,
+}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    yield House(store)
+    store.close()
+
+
+def lose_answers(store: Store, monkeypatch: pytest.MonkeyPatch, *, stored: bool) -> None:
+    """To whatever changes a job. `stored`: whether it is done all the same."""
+
+    def losing(write: Callable[..., object]) -> Callable[..., object]:
+        def lost(*args: object, **named: object) -> object:
+            if stored:
+                write(*args, **named)
+            raise DOWN
+
+        return lost
+
+    for name in ("save", "alter"):
+        monkeypatch.setattr(store.jobs, name, losing(getattr(store.jobs, name)))
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_statement_whose_answer_was_lost_ends_the_run(
+    house: House, monkeypatch: pytest.MonkeyPatch, statement: str, *, stored: bool
+) -> None:
+    """A run that went on would read by what was, and a job that is paused or stopped would commit for ever; the next
+    one begins with what is stored.
+    """
+    house.come(SHOP)
+    run, before = house.runs[house.id], house.job
+    with monkeypatch.context() as patch:
+        lose_answers(house.store, patch, stored=stored)
+        with pytest.raises(SyncError) as caught:
+            STATEMENTS[statement](house)
+    assert caught.value.code is Code.META_DOWN
+    assert (house.job != before) is stored
+    assert run.told == ["finish"]
+    house.ends[house.id]()
+    house.jobs.lives.tick()
+    ends = {"PAUSE": JobState.PAUSED, "STOP": JobState.CANCELLED} if stored else {}
+    state = ends.get(statement, JobState.RUNNING)
+    assert house.job.state is state
+    assert (house.runs[house.id] is not run) is (state is JobState.RUNNING)
