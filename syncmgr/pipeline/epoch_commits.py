@@ -93,10 +93,15 @@ class EpochCommits:
         return last
 
     def heard(self, progress: Progress) -> None:
-        """The run's own thread waits for the commit; the worker's signs of life are a clock beside it."""
+        """The run's own thread waits for the commit; the worker's signs of life are a clock beside it. Where the source
+        has nothing more, and all is in, whatever failed has passed: there may be no commit for long.
+        """
         self._watermark.heard(progress)
         if progress.heard_at:
             self._health.heard()
+        reading = self._watermark.reading()
+        if reading is not None and reading.drained and reading.caught_up_at:
+            self._health.mended()
         epoch = self._watermark.committing()
         if epoch is not None:
             self._health.committing(epoch.number, time.monotonic() - self._since)

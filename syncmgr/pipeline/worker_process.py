@@ -70,7 +70,8 @@ class WorkerProcess:
 
     def _take(self, message: FromWorker) -> None:
         if isinstance(message, Progress):
-            self._on_progress(message)
+            if not self._over:  # what was true before the end says nothing of what ended it
+                self._on_progress(message)
         else:
             self._put(message)
 

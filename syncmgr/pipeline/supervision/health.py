@@ -25,7 +25,7 @@ class GaveUpError(Exception):
 
 
 class Health:
-    """Of one run. `tell`, `heard` and `committing` may be called from any thread."""
+    """Of one run. `tell`, `heard`, `mended` and `committing` may be called from any thread."""
 
     def __init__(
         self, on_trouble: Callable[[SyncError | None], None], standstill: Callable[[], SyncError | None]
@@ -61,7 +61,7 @@ class Health:
             self.tell(SyncError(Code.LAKE_SLOW, epoch=epoch, second=int(second)))
 
     def mended(self) -> None:
-        """Something was committed."""
+        """Something was committed, or nothing is left to be."""
         if self._series.failures or self._is_slow:
             self._series, self._is_slow = Series(), False
             self.tell(None)

@@ -17,7 +17,7 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile, Thresholds
 from syncmgr.job.position import Position
 from syncmgr.pipeline import committer
-from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.messages import Limits, Progress
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from tests.support.fakes import BatchSource, MemoryLake, MemoryLedger
@@ -112,3 +112,35 @@ def test_a_statement_that_is_stored_is_followed_whatever_fails_behind_it(
     assert caught.value is STARTING
     assert bench.ledger.intents() == []
     assert [channel.source.name for channel in run._channels.now] == ["other", "bad"]
+
+
+DIED = SyncError(Code.WORKER_DIED, status=-9)
+QUIET = Progress(
+    rows=0, bytes=0, heard_at=9.0, caught_up_at=9.0, read_time=0.0, drained=True, sent=0, full=False, open_since=None
+)
+
+
+@pytest.mark.parametrize(
+    ("progress", "passes"),
+    [
+        (QUIET, True),
+        (replace(QUIET, caught_up_at=0.0), False),
+        (replace(QUIET, drained=False), False),
+        (replace(QUIET, sent=1), False),
+    ],
+    ids=["all is in", "nobody knows", "rows are staged", "an epoch is sent"],
+)
+def test_a_trouble_has_passed_once_all_that_the_source_has_is_in(
+    bench: Bench, progress: Progress, *, passes: bool
+) -> None:
+    """A source that is quiet from then on has nothing to commit: Msg kept the death of a worker for as long, and each
+    further one was counted as if none had been replaced.
+    """
+    run = bench.run()
+    run._commits.heard(replace(QUIET, caught_up_at=0.0))
+    bench.troubles.clear()
+    waits = {run._health.failed(Retry()) for _ in range(3)}
+    run._health.tell(DIED)
+    run._commits.heard(progress)
+    assert bench.troubles == ([DIED, None] if passes else [DIED])
+    assert (run._health.failed(Retry()) in waits) is passes
