@@ -24,14 +24,11 @@ class DeadLetters:
     def __init__(self, reading: Connecting) -> None:
         self._reading = reading
 
-    def of(self, job_id: JobId) -> list[tuple[int, DeadLetter]]:
-        """With their epochs, in order."""
+    def of(self, job_id: JobId, *, under_way: bool = False) -> list[tuple[int, DeadLetter]]:
+        """With their epochs, in order. `under_way`: those of an epoch that does not count yet included."""
         newest = select(func.max(EPOCHS.c.number)).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
-        query = (
-            select(DEAD_LETTERS)
-            .where(DEAD_LETTERS.c.job_id == job_id, DEAD_LETTERS.c.epoch <= newest.scalar_subquery())
-            .order_by(DEAD_LETTERS.c.id)
-        )
+        query = select(DEAD_LETTERS).where(DEAD_LETTERS.c.job_id == job_id).order_by(DEAD_LETTERS.c.id)
+        query = query if under_way else query.where(DEAD_LETTERS.c.epoch <= newest.scalar_subquery())
         with self._reading() as connection:
             rows = connection.execute(query).mappings().all()
         return [(row["epoch"], DeadLetter(**{name: row[name] for name in _FIELDS})) for row in rows]

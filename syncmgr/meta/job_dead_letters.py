@@ -5,6 +5,7 @@ Must not know: why a change is kept out, what is committed with it.
 """
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 
 from syncmgr.errors import Code, SyncError
@@ -18,13 +19,17 @@ log = logging.getLogger(__name__)
 
 
 class JobDeadLetters:
-    """Of one job. `name` of the job and `label` of a source table, by channel token: for the log."""
+    """Of one job. `name` of the job and `label` of a source table, by channel token: for the log.
+
+    `telling`: held from the look at what is known until what is news is stored: epochs and chunks come side by side.
+    """
 
     def __init__(
         self, stored: DeadLetters, job_id: JobId, most: Callable[[], int], name: str, label: Callable[[str], str]
     ) -> None:
         self._stored, self._job_id, self._most = stored, job_id, most
         self._name, self._label = name, label
+        self.telling = threading.Lock()
 
     def of_epoch(
         self, dead: tuple[DeadLetter, ...], end: Position | None, loads: Mapping[str, Load]
@@ -39,7 +44,7 @@ class JobDeadLetters:
 
     def of_chunk(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
         """A row that was kept out before is read again by RESYNC. Raises DEAD_LETTERS_FULL."""
-        known = (letter for _, letter in self._stored.of(self._job_id)) if dead else ()
+        known = (letter for _, letter in self._stored.of(self._job_id, under_way=True)) if dead else ()
         return self._bounded(not_known(dead, known))
 
     def _bounded(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:

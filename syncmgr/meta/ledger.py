@@ -47,10 +47,11 @@ class JobLedger:
     def add_intent(self, epoch: Epoch) -> None:
         """Raises DEAD_LETTERS_FULL."""
         dead = epoch.dead
-        if dead:
-            last = self.last_epoch()
-            dead = self._dead_letters.of_epoch(dead, None if last is None else last.end, self.loads())
-        self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
+        with self._dead_letters.telling:
+            if dead:
+                last = self.last_epoch()
+                dead = self._dead_letters.of_epoch(dead, None if last is None else last.end, self.loads())
+            self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
         self._dead_letters.tell(dead)
 
     def _label(self, token: str) -> str:
@@ -104,8 +105,9 @@ class JobLedger:
 
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        dead = self._dead_letters.of_chunk(committed.dead)
-        self._store.loads.add_chunk(self._job_id, token, number, replace(committed, dead=dead))
+        with self._dead_letters.telling:
+            dead = self._dead_letters.of_chunk(committed.dead)
+            self._store.loads.add_chunk(self._job_id, token, number, replace(committed, dead=dead))
         self._dead_letters.tell(dead)
 
     def end_loads(self, tokens: Collection[str], upper: Position) -> None:

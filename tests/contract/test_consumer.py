@@ -325,6 +325,16 @@ def test_dead_letters_of_a_prepared_transaction_wait_with_it(bench: Bench) -> No
     assert len(second.dead) == 1
 
 
+def test_dead_letters_of_a_table_that_was_read_since_go_with_its_rows(bench: Bench) -> None:
+    """What a prepared transaction has of it came with the rows that were read, dead letters among them."""
+    bench.values, bench.limits = DEAD, {"max_dead_letters": 9}
+    part = PreparedChanges(xid="x", changes=(half_held(1),), bytes=10)
+    passed = frozenset({("shop", "orders")})
+    ended = make_batch(end=Position(offset=102), committed="x", passed=passed)
+    [epoch] = bench.run([make_batch(end=Position(offset=101), prepared=(part,)), ended])
+    assert (epoch.rows, epoch.dead) == (0, ())
+
+
 def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
     """What is kept has a bound; the batch that exceeds it is left whole, and those before it are sent."""
     bench.values, bench.limits = DEAD, {"max_dead_letters": 1}

@@ -40,6 +40,7 @@ from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
 from tests.support import metadata
 from tests.support.servers.listening import listening
+from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
@@ -508,6 +509,45 @@ def test_a_dead_letter_of_a_snapshot_and_of_the_binlog_is_one(store: Store) -> N
     assert store.epochs.figures(job.id).dead_letters == 2
     with pytest.raises(SyncError, match="max_dead_letters"):
         ledger.add_intent(replace(epoch, number=2, dead=(LETTER,)))
+
+
+def test_a_dead_letter_of_an_epoch_under_way_and_of_a_chunk_is_one(store: Store) -> None:
+    """The rows of a table that joins are read while epochs are committed, which may bring the same change."""
+    token = LETTER.token
+    job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(("5",),), rows=1))
+    epoch = Epoch(number=1, end=FILE_START, last_seq=0, dead=(LETTER,))
+    ledger.add_intent(epoch)
+    ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, dead=(replace(LETTER, file="", offset=0),)))
+    ledger.commit_epoch(epoch, {})
+    assert store.dead_letters.of(job.id) == [(1, LETTER)]
+
+
+def test_an_epoch_and_a_chunk_do_not_tell_one_dead_letter_at_one_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each looks at what is told before it tells it: one of them has to come first."""
+    token, known = LETTER.token, store.dead_letters.of
+    job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
+    epoch = Epoch(number=1, end=FILE_START, last_seq=0, dead=(LETTER,))
+    beside = threading.Thread(target=ledger.add_intent, args=(epoch,))
+
+    def looking(*args: Any, **named: Any) -> list[tuple[int, DeadLetter]]:
+        found = known(*args, **named)
+        if threading.current_thread() is not beside:
+            beside.start()
+            beside.join(1.0)
+        return found
+
+    monkeypatch.setattr(store.dead_letters, "of", looking)
+    ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, dead=(LETTER,)))
+    beside.join(HANG_SECOND)
+    ledger.commit_epoch(epoch, {})
+    monkeypatch.undo()
+    assert store.dead_letters.of(job.id) == [(0, LETTER)]
 
 
 @pytest.mark.parametrize("keys", [(), ("id",)], ids=["without a key", "behind"])

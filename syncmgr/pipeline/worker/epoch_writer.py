@@ -94,7 +94,8 @@ class EpochWriter:
             accepted = wanted(channel, rows)
             self.append(channel, accepted)
             count += len(accepted)
-        self.bury(prepared.dead, most_dead)
+        dead = (letter for letter in prepared.dead if routes.read_now(letter.token, passed) is not None)
+        self.bury(tuple(dead), most_dead)
         prepared.drop()
         return count, prepared.bytes
 
