@@ -366,12 +366,15 @@ def is_due(resume_at: float | None, now: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailMsg:
-    """Root cause, code and time (unix seconds) of what happened to a job."""
+    """Root cause, code and time (unix seconds) of what happened to a job. `table`: the source or target that the error
+    names, "": none.
+    """
 
     type: FailType
     code: int
     message: str
     at: float
+    table: str = ""
 
     @property
     def text(self) -> str:

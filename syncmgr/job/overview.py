@@ -12,7 +12,7 @@ from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog
-from syncmgr.job.failure import JobKind, needs_person
+from syncmgr.job.failure import FailMsg, JobKind, advice, needs_person
 from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
@@ -52,7 +52,8 @@ class TableOverview:
 def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...]:
     """In the order of the job's channels."""
     reads = job.state in {JobState.PENDING, JobState.RUNNING}
-    of_job = _OfJob(kind=job.kind, reads=reads, synced=_synced(job, facts, now), now=now)
+    pause = job.fail if job.state is JobState.PAUSED_BY_ERROR else None
+    of_job = _OfJob(kind=job.kind, reads=reads, pause=pause, synced=_synced(job, facts, now), now=now)
     return tuple(_table(channel, facts, of_job) for channel in job.channels)
 
 
@@ -64,10 +65,13 @@ def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OfJob:
-    """`reads`: somebody reads its rows. `synced`: up to where the tables have all for which nothing waits."""
+    """`reads`: somebody reads its rows. `pause`: the error that has paused it, if any. `synced`: up to where the tables
+    have all for which nothing waits.
+    """
 
     kind: JobKind
     reads: bool
+    pause: FailMsg | None
     synced: float | None
     now: float
 
@@ -92,11 +96,26 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     kind = replace(of_job.kind, shares=channel.part is not None)
     return TableOverview(
         channel=channel,
-        shown=shown(standing, kind, reads=of_job.reads, whole=load is None or load.caught_up),
+        shown=_told(
+            shown(standing, kind, reads=of_job.reads, whole=load is None or load.caught_up),
+            channel,
+            replace(of_job, kind=kind, pause=None if resyncing else of_job.pause),
+        ),
         synced_until=synced,
         lag_second=None if synced is None else max(0.0, of_job.now - synced),
         backlog=backlog,
     )
+
+
+def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
+    """With the error that has paused the job, if it names the table: nobody tries that any more, and says why it
+    waits.
+    """
+    pause, waits = of_job.pause, {ChannelState.SNAPSHOT, ChannelState.BEHIND}
+    names = {channel.source.label, *(f"{channel.target_db}.{target}" for target in (channel.target, channel.filled))}
+    if pause is None or known.error is not None or known.state not in waits or pause.table not in names:
+        return known
+    return replace(known, error=pause.code, reason=pause.message, advice=advice(pause.code, of_job.kind))
 
 
 def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = True) -> Rows | None:

@@ -108,6 +108,7 @@ def behind_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
     """What the Status column says of tables that do not stream, by target."""
     return {
         f"{table.channel.target_db}.{table.channel.filled}": {
+            "source": table.channel.source.label,
             "state": table.shown.state.value,
             "epochs": 0 if table.backlog is None else table.backlog.epochs,
             "bytes": 0 if table.backlog is None else table.backlog.bytes,

@@ -122,7 +122,9 @@ class SyncJob:
 
 
 def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:
-    return FailMsg(type=kind, code=error.code.number, message=str(error), at=at)
+    names = (error.context.get(part) for part in ("db", "table") if error.context.get("table"))
+    table = ".".join(str(name) for name in names if name)
+    return FailMsg(type=kind, code=error.code.number, message=str(error), at=at, table=table)
 
 
 USER_CANCEL = "user cancel"

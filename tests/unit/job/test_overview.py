@@ -11,9 +11,10 @@ from syncmgr.job.freshness import Reading
 from syncmgr.job.overview import Facts, lag_second, lost_by_stop, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
-from syncmgr.job.state import JobState
+from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import SyncJob
-from tests.unit.job.factories import make_channel, make_job
+from syncmgr.meta import codec
+from tests.unit.job.factories import make_channel, make_job, make_source_table
 
 SNAPSHOT, STREAMING, BEHIND, STOPPED = ChannelState
 NOW, LAST = 100.0, 90.0
@@ -78,6 +79,41 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
     told = str(overview(job, Facts(standings={"token-1": gone}), NOW)[0].shown.advice)
     assert "DROP TABLE leaves the table out" in told
     assert ("RESUME" in told) is resumes
+
+
+STUCK = SyncError(Code.BACKLOG_STUCK, table="demo.lines", bytes=9, limit=1, reason="a zero date")
+NO_ROWS = SyncError(Code.SNAPSHOT_REFUSED, table="shop.orders", reason="it has no key")
+AWAY = SyncError(Code.NO_SUCH_TABLE, db="demo", table="lines")
+
+
+@pytest.mark.parametrize(
+    ("error", "facts", "told"),
+    [
+        (STUCK, {"backlogs": {"two": WAITS}}, "two"),
+        (AWAY, {"backlogs": {"two": WAITS}}, "two"),
+        (NO_ROWS, {"loads": {"token-1": READS}}, "token-1"),
+        (NO_ROWS, {"backlogs": {"two": WAITS}}, None),
+        (FULL, {"backlogs": {"two": WAITS}}, None),
+        (STUCK, {}, None),
+        (STUCK, {"backlogs": {"two": WAITS}, "resyncing": {"two": None}}, None),
+    ],
+)
+def test_what_has_paused_a_job_on_account_of_one_table_is_told_of_that(
+    error: SyncError, facts: dict[str, Any], told: str | None
+) -> None:
+    """Nobody tries it any more, so that nothing else says why it waits; whether the error names its source or its
+    target. It is not told of a table for which nothing waits, or that is to be read anew, nor once the job is resumed.
+    """
+    lines = make_channel(token="two", target="lines", source=make_source_table(name="items"))
+    running = make_job(state=JobState.RUNNING, channels=(make_channel(), lines))
+    paused = running.failed(error, FailType.RUN_FAIL, at=90.0)
+    assert paused.fail == codec.fail_of(codec.fail_json(paused.fail)), "as it is stored"
+    found = {t.channel.token: t.shown for t in overview(paused, Facts(**facts), NOW) if t.shown.error is not None}
+    assert list(found) == ([told] if told else [])
+    for shown in found.values():
+        assert (shown.error, shown.reason, shown.advice) == (error.code.number, str(error), paused.advised)
+    resumed = paused.on(JobEvent.RESUMED, at=95.0)
+    assert [t.shown.error for t in overview(resumed, Facts(**facts), NOW)] == [None, None]
 
 
 @pytest.mark.parametrize("state", JobState)

@@ -135,7 +135,9 @@ def test_status_is_json() -> None:
 
 
 def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
-    """Each table that does not stream, with what waits, and number, words and advice while it stands still."""
+    """Each table that does not stream, with its source, what waits, and number, words and advice while it stands still:
+    messages about what was read name the source.
+    """
     full = Shown(state=ChannelState.BEHIND, since=1_600_000_000.0, error=20223, reason="No space", advice="Make room.")
     still = TableOverview(
         channel=make_channel(),
@@ -146,6 +148,7 @@ def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
     )
     assert behind_facts([still, TABLE]) == {
         "demo.orders": {
+            "source": "shop.orders",
             "state": "BEHIND",
             "epochs": 3,
             "bytes": 700,
