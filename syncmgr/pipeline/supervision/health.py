@@ -4,6 +4,7 @@ Owns: when a listener hears of which trouble, the series of attempts, what ends 
 Must not know: what is tried again, the worker's process.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Final
@@ -32,13 +33,15 @@ class Health:
     ) -> None:
         """`standstill`: of one table, while the others go on."""
         self._on_trouble, self._standstill = on_trouble, standstill
+        self._telling = threading.Lock()  # held from the look until it is told: what was so before comes first
         self._standing: tuple[Code, object] | None = None  # what was reported last of a table that stands still
         self._has_heard = self._is_slow = False  # the last: a slow commit was reported
         self._series = Series()
 
     def tell(self, error: SyncError | None) -> None:
         """Msg: what is being retried, else the table that stands still, else nothing."""
-        self._on_trouble(error or self._standstill())
+        with self._telling:
+            self._on_trouble(error or self._standstill())
 
     def tend(self) -> None:
         """Msg says so as long as a table stands still."""
