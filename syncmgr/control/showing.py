@@ -12,7 +12,7 @@ from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operator, overview, synced_until
+from syncmgr.job.overview import Facts, TableOverview, as_told, lag_second, needs_operator, overview, synced_until
 from syncmgr.job.show_sync import (
     Fact,
     Figures,
@@ -57,6 +57,7 @@ class Showing:
         facts = self._facts(job, figures)
         tables = overview(job, facts, time.time())
         refused = self._refused(job)
+        job = as_told(job, tables)
         status = status_json(
             figures,
             tables=tables,

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, Remark, SyncError
-from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
+from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, Stop, resting, shown
 from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.stopped_table import standstill
 from syncmgr.job.epoch import Backlog
-from syncmgr.job.failure import FailMsg, JobKind, advice, needs_person
+from syncmgr.job.failure import FailMsg, JobKind, advice, fail_type, needs_person
 from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import STOPPED_TABLES, SyncJob, fail_msg
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,6 +145,17 @@ def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Colle
         return False
     paused = job.fail is not None and needs_person(job.fail.code)
     return paused or bool(refused) or any(table.shown.needs_operator for table in tables)
+
+
+def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
+    """With what its run is about to tell: a table is stored as stopped before Msg says so."""
+    shown = [(table.channel, table.shown) for table in tables if table.shown.state is ChannelState.STOPPED]
+    found = standstill([replace(each, stopped=Stop(reason=of.reason or "")) for each, of in shown])
+    is_due = job.fail is None or (job.fail.code in STOPPED_TABLES and job.fail.message != str(found))
+    if found is None or not is_due or job.state is not JobState.RUNNING:
+        return job
+    at = max((of.since for _, of in shown if of.since is not None), default=job.last_start_at or job.created_at)
+    return replace(job, fail=fail_msg(found, fail_type(found.code), at=at))
 
 
 MOST_TOLD: Final = 10  # tables

@@ -8,11 +8,11 @@ from syncmgr.job.channel.channel_state import READING, UNREAD, ChannelState, Sta
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, lag_second, lost_by_stop, needs_operator, overview, synced_until
+from syncmgr.job.overview import Facts, as_told, lag_second, lost_by_stop, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import SyncJob, fail_msg
 from syncmgr.meta import codec
 from tests.unit.job.factories import make_channel, make_job, make_source_table
 
@@ -186,6 +186,36 @@ def test_a_person_is_called(why: str, stop: Stop | None, number: int, state: Job
     fail = FailMsg(type=FailType.RUN_FAIL, code=number, message="x", at=0.0) if number else None
     job = make_job(channels=(make_channel(stopped=stop),), state=state, fail=fail)
     assert needs_operator(job, overview(job, Facts(committed=LAST), NOW)) is needed, why
+
+
+LINES = make_channel(token="two", target="lines", source=make_source_table(name="lines"), stopped=STOP)
+OTHER = SyncError(Code.TABLE_STOPPED, table="shop.other", reason="why")
+BACK = SyncError(Code.CHANNEL_BEHIND, table="demo.orders", epochs=1, bytes=1, reason=FULL)
+
+
+@pytest.mark.parametrize(
+    ("why", "state", "error", "code"),
+    [
+        ("its run has yet to tell it", JobState.RUNNING, None, Code.TABLE_STOPPED),
+        ("it has told of another one", JobState.RUNNING, OTHER, Code.TABLE_STOPPED),
+        ("another trouble is told", JobState.RUNNING, BACK, Code.CHANNEL_BEHIND),
+        ("somebody has paused it", JobState.PAUSED, None, None),
+        ("it has yet to run", JobState.PENDING, None, None),
+    ],
+)
+def test_msg_knows_of_a_stopped_table_as_soon_as_status_does(
+    why: str, state: JobState, error: SyncError | None, code: Code | None
+) -> None:
+    """Whoever reads both at once reads the same: the table is stored before its job."""
+    fail = None if error is None else fail_msg(error, FailType.RUN_FAIL, at=60.0)
+    job = make_job(state=state, fail=fail, channels=(make_channel(), LINES))
+    told = as_told(job, overview(job, Facts(), NOW))
+    assert (told.fail.code if told.fail else None) == (code.number if code else None), why
+    if told.fail is not None and told.fail != fail:
+        assert (told.fail.at, "'shop.lines' is no longer read" in told.fail.message) == (STOP.since, True)
+    assert as_told(told, overview(told, Facts(), NOW)) is told
+    well = make_job(state=state, fail=fail)
+    assert as_told(well, overview(well, Facts(), NOW)) is well
 
 
 def test_what_waits_is_counted_by_channel() -> None:
