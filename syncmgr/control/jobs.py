@@ -216,10 +216,10 @@ class Jobs:
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
             job = self._store.jobs.by_name(looked_at.db, looked_at.name)
+            if any(map(is_wide, node.channels)):
+                self._new_tables.expect(job.id)  # first: it may be stored although the answer is lost
             with self.runs.unless_unanswered(job.id):
                 self._joining.add(job, node, plan, looked_at)
-            if any(map(is_wide, node.channels)):
-                self._new_tables.expect(job.id)
             self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
         self.lives.wake()

@@ -13,7 +13,9 @@ from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
 from syncsql import Name
 from tests.contract.test_arrivals import SHOP, House, alter
+from tests.contract.test_arrivals import add_table as add_pattern
 from tests.support import metadata
+from tests.support.until import until
 
 JOB1 = Name(name="job1", db="demo")
 DOWN = SyncError(Code.META_DOWN, reason="the connection was lost")
@@ -77,3 +79,17 @@ def test_a_statement_whose_answer_was_lost_ends_the_run(
     state = ends.get(statement, JobState.RUNNING)
     assert house.job.state is state
     assert (house.runs[house.id] is not run) is (state is JobState.RUNNING)
+
+
+def test_a_pattern_whose_answer_was_lost_finds_the_tables_that_came_meanwhile(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does whose statement has succeeded: the run that goes on reads their statements, and heeds none."""
+    with monkeypatch.context() as patch:
+        lose_answers(house.store, patch, stored=True)
+        with pytest.raises(SyncError):
+            add_pattern(house)
+    house.come(("else", "late"))
+    house.ends[house.id]()
+    house.jobs.lives.tick()
+    until(lambda: "else.late" in house.joined)
