@@ -1,7 +1,7 @@
 """What MySQL shows in rows that were there before their column was added.
 
-Owns: DEFAULT, or what stands for it, as a value of the type of the column, in JSON: a number, a text, ISO 8601 for dates
-and times, hex for bytes.
+Owns: DEFAULT, or what stands for it, as a value of the column's type, in JSON: a number, a text, ISO 8601 for dates and
+times, hex for bytes.
 Must not know: statements, tables, where the value is written.
 """
 

@@ -28,8 +28,8 @@ class DeadLetter:
 
     @property
     def text(self) -> str:
-        """In an error's words."""
-        return f"column '{self.column}' holds {self.value}: {self.reason}"
+        """In an error's words, without the value: who sees the job may not be who may read its rows."""
+        return f"column '{self.column}': {self.reason}"
 
 
 def not_known(letters: Iterable[DeadLetter], known: Iterable[DeadLetter]) -> tuple[DeadLetter, ...]:

@@ -65,7 +65,6 @@ class LateTables:
                 log.exception("the thread of late tables failed")
                 internal = SyncError(Code.INTERNAL, message=repr(error))
                 self._loading.fail(dict.fromkeys(self._missing.with_key(), internal))
-                return
             series = series.failed(time.monotonic())
 
     def _await_branches(self, ending: threading.Event) -> None:
