@@ -25,7 +25,10 @@ UNFILLED: Final = ", and the binlog does not show that a migration tool has fill
 
 
 def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: bool = False) -> None:
-    """One pair after the other; a synced name that another table has in the end stands for other rows."""
+    """One pair after the other; a synced name that another table has in the end stands for other rows.
+
+    Whose a name is that another table of the job has got is known, also once that one is stopped or has left the job.
+    """
     places = {table_of(channel): channel.token for channel in job.channels.values()}
     taken: dict[Table, Table] = {}
     for old, new in pairs:
@@ -45,6 +48,8 @@ def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: b
     for place, token in places.items():
         if token not in swapped:
             _read_under(job, job.channels[token], place, places)
+    for channel in job.channels.values():
+        job.reshape(table_of(channel), lambda shadow: None if shadow.left else shadow)
 
 
 def _is_passed_over(job: Following, old: Table, new: Table, places: Mapping[Table, str]) -> bool:

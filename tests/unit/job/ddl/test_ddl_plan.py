@@ -42,6 +42,9 @@ from syncmgr.job.types.schema import (
     TargetType,
     UniqueKey,
 )
+from syncmgr.pipeline.messages import WorkerChannel
+from syncmgr.sources.mysql.binlog.subscription import subscriptions
+from syncmgr.sources.mysql.binlog.table_names import TableNames
 
 SOURCE = SourceTable(
     db="shop",
@@ -67,6 +70,7 @@ TARGET = TargetTable(
     ),
     keys=("id",),
 )
+RULES_OF_JOB = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
 MOMENT = Moment(at=1_700_000_000, micros=123456, zone=SessionZone(name="UTC"))
 
 
@@ -1240,6 +1244,30 @@ def test_what_mariadb_does_under_a_name_that_a_table_left_shows_that_it_did_not(
     assert not followed(text, left).changes
     dropped = followed("DROP TABLE IF EXISTS orders", left, mariadb=True).channels.get(left.token, left)
     assert "another table gets the name" in refusal("CREATE TABLE orders (id INT)", dropped, mariadb=True)
+
+
+@pytest.mark.parametrize("mariadb", [False, True])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["RENAME TABLE orders TO x, items TO orders, x TO items"],
+        ["RENAME TABLE orders TO x", "RENAME TABLE items TO orders", "RENAME TABLE x TO items"],
+        ["RENAME TABLE items TO y, orders TO items, y TO orders"],
+    ],
+)
+def test_a_name_that_another_table_of_the_job_has_got_is_no_name_left(texts: list[str], *, mariadb: bool) -> None:
+    """Once that one is stopped, or is not in the job any more, its rows and statements are not about this table."""
+    channels = {each.token: each for each in (channel(), channel(name="items"))}
+    for text in texts:
+        channels |= followed(text, *channels.values(), mariadb=mariadb).channels
+    orders, items = channels["token-orders"], channels["token-items"]
+    assert (orders.source.name, items.source.name) == ("items", "orders")
+    for one, other in ((orders, items), (items, orders)):
+        read = subscriptions([WorkerChannel.of(one, RULES_OF_JOB, None)], Position())
+        assert TableNames(read).leaver(("shop", other.source.name), folds=False) is None
+        assert not followed(f"TRUNCATE TABLE {other.source.name}", one, mariadb=mariadb).concerned
+        followed(f"DROP TABLE {other.source.name}", one, mariadb=mariadb)
+        followed(f"CREATE TABLE {other.source.name} (id INT)", one, mariadb=mariadb)
 
 
 @pytest.mark.parametrize("text", ["ALTER TABLE orders ADD UNIQUE (b)", "CREATE UNIQUE INDEX u ON orders (b)"])
