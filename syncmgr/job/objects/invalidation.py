@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from syncmgr.job.objects.surroundings import FRESH, BaseTable, Fact, Known, Triggers, own_tables
+from syncmgr.job.objects.surroundings import FRESH, NOBODY, BaseTable, Fact, Known, Session, Triggers, own_tables
 from syncmgr.job.objects.telling import told_by
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.statement.nodes import Table
@@ -33,12 +33,12 @@ class Late:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Of a statement: `at`: the second in which it began, by the clock that `Fact.asked_at` has too. `before`: what
-    stands before it in the binlog. `thread`: whose it is; `temporary`: that has used a temporary table.
+    stands before it in the binlog. `session`: whose it is; `temporary`: that has used a temporary table.
     """
 
     at: int
     before: Position | None = None
-    thread: int = 0
+    session: Session = NOBODY
     temporary: bool = False
 
     def is_late(self, fact: Fact) -> bool:
@@ -59,9 +59,9 @@ def after(known: Known, text: str, db: str, modes: Modes, place: Place, synced: 
     if found is None:
         return known
     found = _folded(found, modes)
-    own = own_tables(known, place.thread)
+    own = own_tables(known, place.session)
     found, own = _without_own(found, own, modes, place), _own_after(found, own, modes, place)
-    known = replace(known, temporary=_with_own(known, place.thread, own))
+    known = replace(known, temporary=_with_own(known, place.session, own))
     if not found.names:
         return _bounded(known)
     concerned = frozenset(_concerned(known, found))
@@ -125,9 +125,9 @@ def _pairs(found: Shaping) -> Iterable[tuple[Table, Table]]:
     return zip(found.names[::2], found.names[1::2], strict=True)
 
 
-def _with_own(known: Known, thread: int, own: Iterable[Table]) -> frozenset[tuple[int, Table]]:
-    others = (each for each in known.temporary if each[0] != thread)
-    return frozenset(others).union((thread, table) for table in own)
+def _with_own(known: Known, session: Session, own: Iterable[Table]) -> frozenset[tuple[Session, Table]]:
+    others = (each for each in known.temporary if each[0] != session)
+    return frozenset(others).union((session, table) for table in own)
 
 
 def _concerned(known: Known, found: Shaping) -> Iterator[Table]:

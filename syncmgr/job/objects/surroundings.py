@@ -67,6 +67,8 @@ class Trigger:
     events: frozenset[Event] = EVERY
 
 
+Session = tuple[int, int]  # the server_id of its server, and its number there
+NOBODY: Final[Session] = (0, 0)
 Shape = BaseTable | View | Gone | Hidden | Unreadable
 Triggers = tuple[Trigger, ...] | Hidden
 Function = Written | Gone | Hidden | Unreadable  # what its body may do
@@ -92,14 +94,14 @@ FRESH: Final = Fact(shape=BaseTable(), triggers=())  # a table, as the stream sh
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """`temporary`: tables that sessions have made for themselves, by thread. `account`: ours, as a GRANT names it.
+    """`temporary`: tables that sessions have made for themselves. `account`: ours, as a GRANT names it.
 
     `forgotten`: the second of the newest answer that may be among the facts no more; 0: none. `schemas`: those that
     the stream has shown to be made, in which there is nothing but what the facts have.
     """
 
     facts: Mapping[Table, Fact] = field(default_factory=dict)
-    temporary: frozenset[tuple[int, Table]] = frozenset()
+    temporary: frozenset[tuple[Session, Table]] = frozenset()
     account: str = ""
     forgotten: int = 0
     schemas: frozenset[str] = frozenset()
@@ -160,9 +162,9 @@ def _did(fact: Fact) -> str:
     return "called" if fact.function is not None else "used"
 
 
-def own_tables(known: Known, thread: int) -> frozenset[Table]:
+def own_tables(known: Known, session: Session) -> frozenset[Table]:
     """Temporary ones, which a session has made for itself."""
-    return frozenset(table for of, table in known.temporary if of == thread)
+    return frozenset(table for of, table in known.temporary if of == session)
 
 
 def unasked(known: Known) -> Known:

@@ -90,6 +90,11 @@ class Query:
     names_databases: bool = False  # whether it says which databases it has used
 
     @property
+    def session(self) -> tuple[int, int]:
+        """A binlog may have sessions of several servers, which count theirs each by itself."""
+        return self.origin, self.thread
+
+    @property
     def mariadb_explicit_defaults(self) -> bool:
         return bool(self.flags & MARIADB_EXPLICIT_DEFAULTS)
 

@@ -53,7 +53,7 @@ class Unlogged:
             return True
         if not tables:  # they are read after it, and after all that was judged before
             self._known = unasked(self._known)
-        place = Place(at=at, before=before, thread=query.thread, temporary=query.temporary)
+        place = Place(at=at, before=before, session=query.session, temporary=query.temporary)
         self._shaped(query, modes, tables, place)
         if text := selected(query.text, modes):
             self._refuse(replace(query, text=text), modes, tables)
@@ -61,7 +61,7 @@ class Unlogged:
 
     def own_tables(self, query: Query) -> frozenset[Table]:
         """The temporary ones of its session, before `heed` has taken it."""
-        return own_tables(self._known, query.thread)
+        return own_tables(self._known, query.session)
 
     def connected(self, begun: Begun | None) -> None:
         """`begun`: the sessions that begin after it; None: it cannot be told which do."""

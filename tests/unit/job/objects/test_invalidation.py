@@ -305,14 +305,14 @@ def test_what_a_schema_has_that_the_stream_made_is_remembered() -> None:
 
 def test_a_temporary_table_is_its_sessions_own() -> None:
     """That nobody else sees it says nothing; of another session's statement it does."""
-    made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, thread=5))
+    made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, session=(1, 5)))
     assert isinstance(made, Known)
     gone = Answers(at=9, account="", shapes={("d", "s"): Gone()}, triggers={("d", "s"): ()})
     made = told(made, gone)
     insert = "INSERT INTO s VALUES (1)"
-    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, 5)) is None
-    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, 6)) is not None
-    ended = after(made, "DROP TEMPORARY TABLE IF EXISTS `s`", "d", ORDINARY, Place(at=2, thread=5))
+    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, (1, 5))) is None
+    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, (2, 5))) is not None
+    ended = after(made, "DROP TEMPORARY TABLE IF EXISTS `s`", "d", ORDINARY, Place(at=2, session=(1, 5)))
     assert isinstance(ended, Known)
     assert not ended.temporary
 
@@ -333,23 +333,23 @@ def test_a_temporary_table_is_its_sessions_own() -> None:
 )
 def test_a_temporary_table_keeps_its_session(statement: str, own: set[str], *, mariadb: bool) -> None:
     """Whatever it is called; MySQL renames none by RENAME TABLE."""
-    made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, thread=5))
+    made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, session=(1, 5)))
     assert isinstance(made, Known)
-    place = Place(at=2, thread=5, temporary=True)
+    place = Place(at=2, session=(1, 5), temporary=True)
     found = after(made, statement, "d", replace(ORDINARY, mariadb=mariadb), place)
     assert isinstance(found, Known)
-    assert own_tables(found, 5) == {("d", name) for name in own}
+    assert own_tables(found, (1, 5)) == {("d", name) for name in own}
 
 
 def test_what_happens_to_a_temporary_table_ends_nothing_that_is_known() -> None:
     """The other of its name is what it was, but where the binlog does not show that it was meant."""
-    made = after(EVERY, "CREATE TEMPORARY TABLE o (a INT)", "d", ORDINARY, Place(at=1, thread=5))
+    made = after(EVERY, "CREATE TEMPORARY TABLE o (a INT)", "d", ORDINARY, Place(at=1, session=(1, 5)))
     assert isinstance(made, Known)
-    place = Place(at=ASKED, thread=5, temporary=True)
+    place = Place(at=ASKED, session=(1, 5), temporary=True)
     found = after(made, "ALTER TABLE o RENAME TO x", "d", ORDINARY, place)
     assert isinstance(found, Known)
     assert found.facts == EVERY.facts
-    for others in (replace(place, temporary=False), replace(place, thread=6)):
+    for others in (replace(place, temporary=False), replace(place, session=(1, 6))):
         assert isinstance(after(made, "ALTER TABLE o RENAME TO x", "d", ORDINARY, others), Late)
     assert isinstance(after(made, "RENAME TABLE o TO x", "d", ORDINARY, place), Late)
 

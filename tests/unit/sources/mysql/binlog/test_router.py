@@ -18,6 +18,7 @@ from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.server.server_settings import ServerSettings
 
 
 def unasked(_unasked: Unasked, _modes: Modes) -> Answers:
@@ -165,6 +166,20 @@ def test_a_temporary_table_lives_as_long_as_its_session(between: list[bytes], *,
 HERE = Position(file="binlog.000001", offset=400, server="s")  # before the statements of `query`
 
 
+@pytest.mark.parametrize("text", ["TRUNCATE t", "RENAME TABLE t TO x"])
+def test_a_session_of_another_server_has_no_tables_of_its_namesake(text: str) -> None:
+    """A replica's binlog has the sessions of its source beside its own, and each server counts its own from 1: what
+    the one does to the synced table must not be taken for what the other does to a temporary one.
+    """
+    other = bytearray(query(text))
+    other[events.ORIGIN] = (2).to_bytes(4, "little")
+    for said, followed in ((query(text), False), (bytes(other), True)):
+        router = Router(subscribed(mariadb=True), Limits(), HERE, "db1:3306", {})
+        for each in (query("CREATE TEMPORARY TABLE t (id INT)"), said):
+            router.feed(memoryview(each), [(0, len(each))], 0)
+        assert (router.take().ddl is not None) is followed
+
+
 @pytest.mark.parametrize(
     ("begun", "doubtful"),
     [
@@ -244,11 +259,16 @@ def test_a_crash_amid_a_transaction_ends_the_sessions_too(*, artificial: bool) -
     assert router.position().file == "binlog.000002"
 
 
-def following(begun: Begun | None, *told: bytes) -> Router:
+def subscribed(begun: Begun | None = None, *, mariadb: bool = False) -> Subscriptions:
     tables = {("d", name): Subscription(columns=()) for name in ("t", "u")}
-    subscribed = Subscriptions(tables, "db1:3306", unlogged())
-    subscribed.unlogged.connected(begun)
-    router = Router(subscribed, Limits(), Position(file="binlog.000001", offset=4, server="s"), "db1:3306", {})
+    made = Subscriptions(tables, "db1:3306", unlogged())
+    made.connected(ServerSettings(mariadb=mariadb), begun)
+    return made
+
+
+def following(begun: Begun | None, *told: bytes) -> Router:
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(subscribed(begun), Limits(), start, "db1:3306", {})
     for each in told:
         router.feed(memoryview(each), [(0, len(each))], 0)
     return router
