@@ -383,7 +383,7 @@ class Code(Enum):
     WRITES_LOST = (
         20236,
         "HY000",
-        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Repair the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup",
+        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. Repair the disk, then {cure}, or restore a backup",
     )
     SPEC_CHANGED = (
         20232,

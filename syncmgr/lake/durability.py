@@ -44,15 +44,18 @@ class _Lost:
 
 
 class Durability:
-    """`pointer`: where the catalog says that a table's metadata are. From any thread."""
+    """`pointer`: where the catalog says that a table's metadata are. `is_new`: that nothing was ever committed to a
+    table. From any thread.
+    """
 
     def __init__(
         self,
         folder: Path,
         pointer: Callable[[str, str], Pointer],
+        is_new: Callable[[str, str], bool],
         sync: Callable[[int, Path], None] = sync_opened,
     ) -> None:
-        self._folder, self._pointer, self._sync = folder, pointer, sync
+        self._folder, self._pointer, self._is_new, self._sync = folder, pointer, is_new, sync
         self._descriptor: int | None = None
         self._syncing, self._lock = threading.Lock(), threading.RLock()
         self._numbers = count()
@@ -101,6 +104,23 @@ class Durability:
             number = self._ended(name, number, before, wrote=wrote)
         if wrote:
             self._confirm(name, number)
+
+    @contextmanager
+    def making(self, db: str, table: str) -> Iterator[None]:
+        """As `writing`, of a table that is not there yet. Raises WRITES_LOST, even if a commit would repair it."""
+        name = db, table
+        number = self._begun(name)
+        try:
+            yield
+        except BaseException:
+            self._ended(name, number, None, wrote=False)
+            raise
+        number = self._ended(name, number, None, wrote=True)
+        with self._syncing:
+            if self._written.get(name, -1) >= number:
+                self._sync_all()
+        if name in self._lost:
+            raise _error(self._lost[name])
 
     def confirm(self) -> None:
         """What was written is on the disk. Raises the errors of a disk."""
@@ -199,7 +219,7 @@ class Durability:
             found = [_Lost(**each) for each in json.loads((self._folder / NOTE).read_text())]
         except FileNotFoundError:
             return
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TypeError: another version wrote it
             self._unreadable = f"the disk has lost writes, and with them which ones: '{self._folder / NOTE}': {error}"
             return
         self._lost = {(each.db, each.table): each for each in found}
@@ -230,21 +250,35 @@ class Durability:
         lost = self._lost.get(name)
         if lost is None:
             return
-        try:
-            location = self._pointer(*name).location
-        except sqlite3.Error as error:
-            raise _error(lost) from error
-        if self._writers[name] or (location != lost.before and _same_table(location, lost.before)):
+        location = self._location_of(lost)
+        if self._writers[name] or not (location is None or self._is_harmless(lost, location)):
             raise _error(lost)
         with self._lock:
             self._lost.pop(name, None)
             if not self._writers[name]:
                 self._written.pop(name, None)
-            if location == lost.before:
+            if location is not None and location == lost.before:
                 self._confirmed[name] = location
             self._save()
         with self._syncing:
             self._sync_all()  # what it still reports was written before the table was set back
+
+    def _location_of(self, lost: _Lost) -> str | None:
+        """None: it was dropped. Raises WRITES_LOST where nobody can tell."""
+        try:
+            return self._pointer(lost.db, lost.table).location
+        except sqlite3.Error as error:
+            raise _error(lost) from error
+        except SyncError as error:
+            if error.code is Code.NO_SUCH_TABLE:
+                return None
+            raise
+
+    def _is_harmless(self, lost: _Lost, location: str) -> bool:
+        """It was set back, or is another table, or the next commit writes all that was ever written to it."""
+        if lost.before is None:
+            return self._is_new(lost.db, lost.table)
+        return location == lost.before or not _same_table(location, lost.before)
 
     def _location(self, name: Name) -> str | None:
         pointer = self._read_pointer(name)
@@ -268,4 +302,8 @@ def _same_table(location: str, before: str | None) -> bool:
 
 def _error(lost: _Lost) -> SyncError:
     label = f"{lost.db}.{lost.table}"
-    return SyncError(Code.WRITES_LOST, table=label, reason=lost.reason, before=lost.before or "none")
+    cure = "drop the table and create it again"
+    if lost.before is not None:
+        manual = "docs/operations.md, A disk that loses writes"
+        cure = f"set the catalog back to {lost.before}, the metadata that is on it ({manual})"
+    return SyncError(Code.WRITES_LOST, table=label, reason=lost.reason, cure=cure)

@@ -96,13 +96,14 @@ class Lake:
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
-        self._durability = Durability(self.place.lake_dir, self._shelf.pointer)
+        self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
         self.tables = IcebergTables(
             self.place,
             self._shelf,
             self.iceberg,
             ready=self.ready,
-            confirm=self._confirm,
+            making=self._making,
+            confirm=self._confirm if self.place.embedded else None,
             forget=self._forget,
             trusts_expressions=trusts_expressions,
         )
@@ -232,7 +233,8 @@ class Lake:
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
         with upkeep.commit(), lake_disk(), self._durable(alter.db, alter.table), asked():
-            done = Alter(self.iceberg(), alter, upkeep.indexing).run()
+            confirm = self._confirm if self.place.embedded else None
+            done = Alter(self.iceberg(), alter, upkeep.indexing, confirm).run()
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
         return done
@@ -288,10 +290,14 @@ class Lake:
         """What is written to a table meanwhile; called where that was nothing."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
 
+    @contextmanager
+    def _making(self, db: str, table: str) -> Iterator[None]:
+        with lake_disk(), self._durability.making(db, table) if self.place.embedded else nullcontext(), asked():
+            yield
+
     def _confirm(self) -> None:
-        if self.place.embedded:
-            with lake_disk():
-                self._durability.confirm()
+        with lake_disk():
+            self._durability.confirm()
 
     def _forget(self, db: str, table: str) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ Must not know: epochs, commits, upkeep.
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
@@ -22,8 +23,9 @@ from syncmgr.lake.target_table import described, fields_of, folder_of, identifie
 
 
 class IcebergTables:
-    """From any thread. `ready` waits for Spark; `confirm` returns when what was written is on the disk; `forget` hears
-    of tables that were dropped.
+    """From any thread. `ready` waits for Spark; `making` is around what makes a table, which is on the disk when that
+    ends; `confirm` returns when what was written is on the disk, None where the catalog sees to it; `forget` hears of
+    tables that were dropped.
     """
 
     def __init__(
@@ -33,12 +35,13 @@ class IcebergTables:
         iceberg: Callable[[], Iceberg],
         *,
         ready: Callable[[], None],
-        confirm: Callable[[], None],
+        making: Callable[[str, str], AbstractContextManager[None]],
+        confirm: Callable[[], None] | None,
         forget: Callable[[str, str], None],
         trusts_expressions: bool,
     ) -> None:
         self._place, self._shelf, self._iceberg = place, shelf, iceberg
-        self._ready, self._confirm, self._forget = ready, confirm, forget
+        self._ready, self._making, self._confirm, self._forget = ready, making, confirm, forget
         self._trusts_expressions = trusts_expressions
 
     def ready(self) -> None:
@@ -86,30 +89,31 @@ class IcebergTables:
     def create_namespace(self, db: str) -> None:
         with asked():
             self._iceberg().create_namespace(db)
-        self._confirm()
+        self._is_durable()
 
     def drop_namespace(self, db: str) -> None:
         with asked():
             self._iceberg().drop_namespace(db)
-        self._confirm()
+        self._is_durable()
+
+    def _is_durable(self) -> None:
+        if self._confirm is not None:
+            self._confirm()
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         """Returns the table's uuid."""
         location = f"{self._place.warehouse.rstrip('/')}/{folder_of(table)}"
         parts = [(part.kind, part.column, part.width) for part in map(parse_transform, table.partition)]
         fields, properties = fields_of(table), properties_of(table, for_job=for_job)
-        with asked():
-            made = self._iceberg().create_table(
+        with self._making(table.db, table.name):
+            return self._iceberg().create_table(
                 table.db, table.name, fields, identifier_of(table), parts, location, properties
             )
-        self._confirm()
-        return made
 
     def drop_table(self, db: str, table: str) -> None:
         """Drops the table and its files."""
         with asked():
-            self._iceberg().drop_table(db, table)
-        self._confirm()
+            self._iceberg().drop_table(db, table, self._confirm)
         self._forget(db, table)
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:

@@ -89,6 +89,24 @@ def test_tables_come_and_go(tables: Tables) -> None:
     assert again.rows() == []
 
 
+def test_no_file_of_a_dropped_table_goes_before_the_catalog_is_on_the_disk(tables: Tables) -> None:
+    """After a power failure the catalog may name the table again, which must have its files then."""
+    table = tables.make()
+    table.commit([(0, 1, 1)])
+    iceberg = tables.lake.iceberg()
+    location = Path(str(iceberg.load(tables.db, table.name).location()))
+    files = sorted(location.rglob("*"))
+
+    def lose() -> None:
+        assert table.name not in tables.catalog.tables(tables.db)
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output"):
+        iceberg.drop_table(tables.db, table.name, lose)
+    assert files
+    assert sorted(location.rglob("*")) == files
+
+
 def test_views_of_another_engine_are_left_alone(tables: Tables) -> None:
     """A view is no table, and a database that has one is dropped with all its tables or not at all."""
     table = tables.make()

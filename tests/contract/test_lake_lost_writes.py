@@ -42,7 +42,7 @@ def test_a_sync_that_succeeds_proves_nothing_after_one_that_failed(disk: Failing
 def test_a_table_whose_writes_were_lost_takes_no_more(disk: FailingDisk) -> None:
     """Whoever else has heard of it first; what comes after the cure is on the disk."""
     pointers = {"t": Pointer(location="t/1", previous=None)}
-    durability = Durability(disk.folder, lambda _db, table: pointers[table])
+    durability = Durability(disk.folder, lambda _db, table: pointers[table], lambda _db, _table: False)
     with durability.writing("demo", "t"):
         (disk.folder / "first").write_bytes(b"first")
     disk.fail(leave=MEBIBYTE)

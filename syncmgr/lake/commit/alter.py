@@ -6,7 +6,7 @@ Must not know: jobs, intents, statements; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -42,10 +42,14 @@ logger = logging.getLogger(__name__)
 class Alter:
     """One call: its attempts share nothing but the changes, which were decided before, and what they have written."""
 
-    def __init__(self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing) -> None:
+    def __init__(
+        self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing, confirm: Callable[[], None] | None = None
+    ) -> None:
+        """`confirm`: returns when the catalog's change is on the disk; None: the catalog sees to it."""
         self._iceberg = iceberg
         self._alter = alter
         self._indexing = indexing
+        self._confirm = confirm
         self._mark = f"{alter.token}:{alter.epoch}"
         self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
         self._label = f"{alter.db}.{alter.table}"
@@ -112,7 +116,7 @@ class Alter:
             passed_over = self._iceberg.uuid(table) != change.uuid
         if not passed_over:
             self._borne(table)
-            self._iceberg.drop_table(alter.db, alter.table)
+            self._iceberg.drop_table(alter.db, alter.table, self._confirm)
         passing(CrashPoint.TABLE_ALTERED)
         return ChannelCommitted(snapshot=None, passed_over=passed_over)
 

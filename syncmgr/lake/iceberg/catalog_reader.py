@@ -74,6 +74,15 @@ class CatalogReader:
             return frozenset(snapshot["snapshot-id"] for snapshot in self._metadata(db, table).get("snapshots", ()))
         return frozenset()
 
+    def is_new(self, db: str, table: str) -> bool:
+        """Whether nothing was ever committed to it; not where its metadata cannot be read. Raises NO_SUCH_TABLE."""
+        if self.pointer(db, table).previous is not None:
+            return False
+        try:
+            return not self._metadata(db, table).get("snapshots", ())
+        except (OSError, ValueError):
+            return False
+
     def _metadata(self, db: str, table: str) -> dict[str, Any]:
         place = Path(self.pointer(db, table).location.removeprefix("file:"))
         return metadata_file.read(place)

@@ -6,7 +6,7 @@ Must not know: epochs, jobs, when something is called.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from py4j.java_gateway import is_instance_of
@@ -20,7 +20,8 @@ from syncmgr.lake.iceberg.transactions import Transactions
 from syncmgr.lake.spark.jvm import Java, java_class
 
 VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
-NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+NO_SUCH_TABLE: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+FILE_MISSING: Final = "org.apache.iceberg.exceptions.NotFoundException"
 
 
 class Iceberg(Transactions):
@@ -31,7 +32,7 @@ class Iceberg(Transactions):
         try:
             return self._catalog.loadTable(self._identifier(db, table))
         except Py4JJavaError as error:
-            if java_class(error) == NOT_FOUND:
+            if java_class(error) == NO_SUCH_TABLE:
                 raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table) from None
             raise
 
@@ -56,9 +57,27 @@ class Iceberg(Transactions):
     def table_exists(self, db: str, table: str) -> bool:
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
-    def drop_table(self, db: str, table: str) -> bool:
-        """Drops the table and its files; False where there was none."""
-        return bool(self._catalog.dropTable(self._identifier(db, table), True))
+    def drop_table(self, db: str, table: str, durable: Callable[[], None] | None = None) -> bool:
+        """Drops the table and its files; False where there was none. `durable`: returns when the catalog's change is on
+        the disk, before which no file goes; None: the catalog sees to it.
+        """
+        identifier = self._identifier(db, table)
+        if durable is None:
+            return bool(self._catalog.dropTable(identifier, True))
+        try:
+            operations = self._catalog.loadTable(identifier).operations()
+            files = operations.io(), operations.current()
+        except Py4JJavaError as error:
+            if java_class(error) == NO_SUCH_TABLE:
+                return False
+            if java_class(error) != FILE_MISSING:
+                raise
+            files = None  # a power failure took the metadata, and nothing else names them
+        dropped = bool(self._catalog.dropTable(identifier, False))
+        durable()
+        if dropped and files is not None:
+            self._package.CatalogUtil.dropTableData(*files)
+        return dropped
 
     def create_table(
         self,

@@ -22,13 +22,22 @@ class Disk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.at: dict[str, Pointer] = {}
+        self.new: set[str] = set()  # to which nobody has committed
         self.syncs = 0
         self.lost = False
         self.before_sync: Callable[[], None] = lambda: None
         self.durability = self.started()
 
     def started(self) -> Durability:
-        return Durability(self.folder, lambda _db, table: self.at[table], self.sync)
+        return Durability(self.folder, self.pointer, self.is_new, self.sync)
+
+    def pointer(self, db: str, table: str) -> Pointer:
+        if table not in self.at:
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
+        return self.at[table]
+
+    def is_new(self, _db: str, table: str) -> bool:
+        return table in self.new and self.at[table].location.endswith("/0")
 
     def sync(self, _descriptor: int, _folder: Path) -> None:
         self.before_sync()
@@ -308,3 +317,52 @@ def test_a_note_that_the_disk_has_lost_too_closes_every_table(disk: Disk) -> Non
         disk.write("a")
     assert caught.value.code is Code.LAKE_DAMAGED
     assert NOTE in str(caught.value)
+
+
+def test_a_table_whose_making_is_lost_is_written_by_its_first_commit(disk: Disk) -> None:
+    """Its maker hears of it. The first commit writes all that there ever was of it, and a sync confirms that."""
+    disk.new, disk.lost = {"c"}, True
+    with pytest.raises(SyncError) as caught, disk.durability.making(DB, "c"):
+        disk.move("c")
+    assert caught.value.code is Code.WRITES_LOST
+    assert "drop the table and create it again" in str(caught.value)
+    assert "table" in (disk.folder / NOTE).read_text()
+    disk.write("c")
+    assert not (disk.folder / NOTE).exists()
+    disk.lost = True
+    assert "c/1" in str(disk.refusal("c"))
+
+
+def test_a_table_with_rows_of_which_nothing_was_confirmed_stays_closed(disk: Disk) -> None:
+    """Until it is dropped, by whoever it is: then there is nothing that could be missing."""
+    disk.move("a")
+    disk.at["a"] = Pointer(location=disk.at["a"].location, previous=None)
+    disk.lost = True
+    disk.refusal("a")
+    assert "drop the table" in str(disk.refusal("a"))
+    del disk.at["a"]
+    with disk.durability.writing(DB, "a"):
+        disk.at["a"] = Pointer(location="other/0", previous=None)
+    disk.write("a")
+
+
+def test_what_is_dropped_has_lost_nothing(disk: Disk) -> None:
+    """The statement that dropped it, made again after its sync had failed, finds that out instead of an error."""
+    disk.write("a")
+    disk.lost = True
+    with pytest.raises(SyncError), disk.durability.writing(DB, "a"):  # noqa: PT012 - both belong to the drop
+        del disk.at["a"]
+        disk.durability.confirm()
+    with disk.durability.writing(DB, "a") as nothing:
+        nothing()
+
+
+def test_a_note_of_another_version_closes_every_table(disk: Disk) -> None:
+    """What it means nobody here knows; it is no reason to crash, nor to take no table for lost."""
+    disk.durability.close()
+    (disk.folder / NOTE).write_text('[{"db": "demo", "table": "a", "reason": "x", "before": null, "since": 5}]')
+    disk.durability = disk.started()
+    disk.durability.open()
+    with pytest.raises(SyncError) as caught:
+        disk.write("b")
+    assert caught.value.code is Code.LAKE_DAMAGED
