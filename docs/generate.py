@@ -119,7 +119,10 @@ def _channel_states() -> str:
 
 def _tree() -> str:
     """Each folder of the product with the first line of its package."""
-    packages = sorted((ROOT / "syncmgr").rglob("__init__.py"), key=lambda path: path.parent.parts)
+    packages = sorted(
+        (path for root in ("grammar", "syncmgr") for path in (ROOT / root).rglob("__init__.py")),
+        key=lambda path: path.parent.parts,
+    )
     rows = ((f"`{path.parent.relative_to(ROOT)}/`", _first_line(path)) for path in packages)
     return _table(["Folder", "What it holds"], rows)
 

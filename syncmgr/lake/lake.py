@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -102,7 +103,7 @@ class Lake:
             self._shelf,
             self.iceberg,
             ready=self.ready,
-            making=self._making,
+            making=partial(_making, self._durability if self.place.embedded else None),
             confirm=self._confirm if self.place.embedded else None,
             forget=self._forget,
             trusts_expressions=trusts_expressions,
@@ -290,11 +291,6 @@ class Lake:
         """What is written to a table meanwhile; called where that was nothing."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
 
-    @contextmanager
-    def _making(self, db: str, table: str) -> Iterator[None]:
-        with lake_disk(), self._durability.making(db, table) if self.place.embedded else nullcontext(), asked():
-            yield
-
     def _confirm(self) -> None:
         with lake_disk():
             self._durability.confirm()
@@ -305,6 +301,12 @@ class Lake:
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
+
+
+@contextmanager
+def _making(durability: Durability | None, db: str, table: str) -> Iterator[None]:
+    with lake_disk(), nullcontext() if durability is None else durability.making(db, table), asked():
+        yield
 
 
 def _opened(spark: SparkSession) -> _Open:

@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 
 from cryptography.fernet import Fernet, InvalidToken
 
+from mysqlddl.words import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, PastDdl, Reshaped, Shadow
@@ -24,7 +25,6 @@ from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.source import SourceDescription
-from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, TargetType, UniqueKey
 from syncmgr.sources.registry import restored

@@ -20,12 +20,12 @@ import sqlglot
 from pymysql.cursors import Cursor, DictCursor
 from sqlglot.errors import SqlglotError
 
-from syncmgr.job.statement.reading import Modes, UnclearError, read
+from mysqlddl.reading import Modes, UnclearError, read
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, load
 from tests.bench.freshness import POLL_SECOND, reached, transactions
+from tests.grammar.mysqlddl.shown import MODES, cases
 from tests.support.servers.mysql import MysqlServer
-from tests.unit.job.statement.shown import MODES, cases
 
 ALTERS = (  # such as MySQL makes at once, however many rows there are
     "ADD COLUMN x{n} INT NOT NULL DEFAULT 7",

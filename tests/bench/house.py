@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = {"syncmgr": Path(), "syncsql": Path("grammar")}  # and where each lies in a checkout
+PACKAGES = {
+    "syncmgr": Path(),
+    "syncsql": Path("grammar"),
+    "mysqlddl": Path("grammar"),
+}  # by place in a checkout
 GENERATED = "_pb2.py"
 MIGRATIONS = "versions"  # one file each, none of which is ever changed
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import pymysql
 
-from syncmgr.job.statement.nodes import CreateTable
-from syncmgr.job.statement.reading import Modes, read
+from mysqlddl.nodes import CreateTable
+from mysqlddl.reading import Modes, read
 from syncmgr.job.types.schema import BYTES, GEOMETRY, TEXT, SourceColumn, SourceTable
 from syncmgr.sources.mysql.address import Connection, query
 from syncmgr.sources.mysql.server.tables import schema_of
-from tests.contract.ddl_corpus import Case, Statement, is_for
+from tests.support.ddl_corpus import Case, Statement, is_for
 from tests.support.servers.mysql import MysqlServer
 
 NO_SUCH_TABLE: Final = 1146

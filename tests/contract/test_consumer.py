@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
@@ -18,7 +19,6 @@ from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.rows.value_error import Bound, ValueRules
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.pipeline.messages import DdlMet, FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.worker import reports

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.channel_state import ChannelState
@@ -26,7 +27,6 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Committer
 from syncmgr.pipeline.messages import Limits

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
@@ -30,7 +31,6 @@ from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
-from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamOptions
 from syncmgr.sources.mysql.binlog.router import Limits, Router

@@ -9,6 +9,8 @@ from typing import Final
 import pymysql
 import pytest
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import UnclearError, read
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import Shadow
@@ -19,18 +21,16 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.rows.batch import OP, ChangeKind
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import UnclearError, read
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.grammar.mysqlddl.shown import MODES, cases
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
-from tests.unit.job.statement.shown import MODES, cases
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

@@ -23,10 +23,10 @@ from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable, Uni
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
 from syncmgr.sources.mysql.source import SourceOptions
-from tests.contract.ddl_corpus import cases
 from tests.contract.ddl_server import Done, Run, execute, prepared
 from tests.contract.mysql_reader import Reader, Row, facts, latest, reached, reading
 from tests.contract.test_mysql_ddl_values import new_values, unlike
+from tests.support.ddl_corpus import cases
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import HANG_SECOND
 

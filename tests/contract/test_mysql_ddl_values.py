@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import read
 from syncmgr.errors import SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.channel_plan import plan_channel
@@ -19,8 +21,6 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, LakeChange
 from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import read
 from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.schema import GEOMETRY, SourceColumn, SourceTable, TargetColumn, TargetTable
 from syncmgr.pipeline.messages import WorkerChannel

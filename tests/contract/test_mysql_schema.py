@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import Modes, read
 from syncmgr.job.ddl.alteration import altered
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import Modes, read
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from tests.contract.mysql_reader import database, facts
 from tests.support.servers.mysql import MysqlServer

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import Modes, read
 from syncmgr.errors import Code
 from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import Modes, read
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.binlog import unlogged_alter
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mysqlddl.reading import Modes
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import EmptyTable
@@ -13,7 +14,6 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
-from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners
 from syncmgr.pipeline.snapshot.port import SnapshotOptions

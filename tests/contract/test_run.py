@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mysqlddl.reading import ORDINARY
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import Reshaped
@@ -23,7 +24,6 @@ from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
-from syncmgr.job.statement.reading import ORDINARY
 from syncmgr.meta.codec import channel_json, channel_of
 from syncmgr.pipeline import worker_process
 from syncmgr.pipeline.messages import Limits, WorkerPlan

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from mysqlddl.reading import Modes
 from syncmgr.accounts.secret import opens
 from syncmgr.accounts.user import Account, Level, Privilege, Scope
 from syncmgr.control.users import Users
@@ -28,7 +29,6 @@ from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import GeneratedColumn, SourceTable, TargetType, UniqueKey
 from syncmgr.meta import ddl_log

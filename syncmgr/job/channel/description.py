@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from mysqlddl.words import Modes
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.schema import SourceTable
 
 _PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one source column

@@ -7,8 +7,7 @@ Must not know: targets, policies, values.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from syncmgr.job.ddl.unique_keys import altered_keys
-from syncmgr.job.statement.nodes import (
+from mysqlddl.nodes import (
     AddColumn,
     AddPrimaryKey,
     ChangeColumn,
@@ -23,6 +22,7 @@ from syncmgr.job.statement.nodes import (
     Place,
     RenameColumn,
 )
+from syncmgr.job.ddl.unique_keys import altered_keys
 from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, read_by

@@ -7,8 +7,8 @@ Must not know: channels, targets, what becomes of the rows.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from mysqlddl.nodes import ColumnDefinition, CreateTable, Table
 from syncmgr.job.ddl.terms import RefusedError
-from syncmgr.job.statement.nodes import ColumnDefinition, CreateTable, Table
 from syncmgr.job.types.schema import SourceTable
 
 

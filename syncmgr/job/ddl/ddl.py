@@ -10,11 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from mysqlddl import nodes
+from mysqlddl.nodes import Table
+from mysqlddl.reading import ORDINARY, Modes, UnclearError, read
+from mysqlddl.table.keys import CASCADING
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log, keeps_up
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
-from syncmgr.job.statement.table.keys import CASCADING
 from syncmgr.job.types.folding import folded_name, loosely_folded
 
 __all__ = [

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from mysqlddl import nodes
+from mysqlddl.nodes import Table
+from mysqlddl.reading import UnclearError, read
+from mysqlddl.temporary import renamed
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl import ddl
@@ -21,10 +25,6 @@ from syncmgr.job.ddl.following.whole_tables import create, drop, trigger, trunca
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Action, Kind, OnDdl
 from syncmgr.job.position import Position
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import UnclearError, read
-from syncmgr.job.statement.temporary import renamed
 
 
 def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:

@@ -18,8 +18,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from uuid import UUID
 
+from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.ddl.session_zone import SessionZone, ZoneError
-from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types import identifier
 from syncmgr.job.types.schema import BYTES, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
 

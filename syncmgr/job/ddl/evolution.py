@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, quoted
 from syncmgr.job.ddl.alteration import Alteration, Column, has_charset
 from syncmgr.job.ddl.default_value import UnknowableError, initial
@@ -26,7 +27,6 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.ddl.terms import RefusedError, Step, Terms
 from syncmgr.job.ddl.value_loss import known, retyped, without_null
 from syncmgr.job.ddl_policy import RULES, Action, Kind
-from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit

@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from mysqlddl import nodes
+from mysqlddl.nodes import Clause, Table
+from mysqlddl.reading import Modes, UnclearError, read
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import ImpossibleError, altered, has_charset
 from syncmgr.job.ddl.unique_keys import altered_keys
 from syncmgr.job.ddl.value_loss import retyped, without_null
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.nodes import Clause, Table
-from syncmgr.job.statement.reading import Modes, UnclearError, read
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 

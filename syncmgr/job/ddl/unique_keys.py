@@ -7,7 +7,7 @@ Must not know: the primary key, channels, what a key is asked for.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from syncmgr.job.statement.nodes import (
+from mysqlddl.nodes import (
     AddColumn,
     AddUnique,
     ChangeColumn,

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from mysqlddl.nodes import Table
+from mysqlddl.shaping import Kind, Shaping, shaping
+from mysqlddl.temporary import renamed
+from mysqlddl.words import Modes, UnclearError
 from syncmgr.job.objects.surroundings import FRESH, NOBODY, BaseTable, Fact, Known, Session, Triggers, own_tables
 from syncmgr.job.objects.telling import told_by
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.shaping import Kind, Shaping, shaping
-from syncmgr.job.statement.temporary import renamed
-from syncmgr.job.statement.words import Modes, UnclearError
 
 MOST: Final = 20_000  # facts that are kept, so many temporary tables too
 

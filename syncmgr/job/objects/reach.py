@@ -8,6 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from mysqlddl.functions import BUILT_IN
+from mysqlddl.nodes import Table
+from mysqlddl.words import Modes, UnclearError
+from mysqlddl.writing import Event, Written, written
 from syncmgr.job.objects.surroundings import (
     ONCE_GONE,
     SERVER_OWN,
@@ -24,10 +28,6 @@ from syncmgr.job.objects.surroundings import (
     View,
     folded,
 )
-from syncmgr.job.statement.functions import BUILT_IN
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import Modes, UnclearError
-from syncmgr.job.statement.writing import Event, Written, written
 
 ADDS: Final = frozenset({Event.INSERT})  # which no foreign key passes on
 SHOWS_FUNCTIONS: Final = {False: "SHOW_ROUTINE ON *.*", True: "SELECT ON mysql.proc"}  # by whether it is MariaDB

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from mysqlddl.body import body, of_function
+from mysqlddl.nodes import Table
+from mysqlddl.words import Modes, UnclearError, Words, until
+from mysqlddl.writing import EVERY, Event, Written, united, written
 from syncmgr.job.position import Position
-from syncmgr.job.statement.body import body, of_function
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import Modes, UnclearError, Words, until
-from syncmgr.job.statement.writing import EVERY, Event, Written, united, written
 
 TO_WRITE: Final = "SELECT, SHOW VIEW, TRIGGER"  # what shows objects of a database and where they lead
 TO_READ: Final = "SHOW VIEW"  # shows that an object is a table, and none of its rows

@@ -8,6 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from mysqlddl.body import body, of_function
+from mysqlddl.nodes import Table
+from mysqlddl.shaping import Kind, Shaping
+from mysqlddl.words import Modes, UnclearError, Words
+from mysqlddl.writing import written
 from syncmgr.job.objects.surroundings import (
     FRESH,
     BaseTable,
@@ -22,11 +27,6 @@ from syncmgr.job.objects.surroundings import (
     folded,
     parents,
 )
-from syncmgr.job.statement.body import body, of_function
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.shaping import Kind, Shaping
-from syncmgr.job.statement.words import Modes, UnclearError, Words
-from syncmgr.job.statement.writing import written
 
 
 def told_by(found: Shaping, facts: Mapping[Table, Fact], db: str, modes: Modes) -> Iterator[tuple[Table, Fact]]:

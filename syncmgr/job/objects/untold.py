@@ -8,12 +8,12 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from mysqlddl import nodes
+from mysqlddl.reading import Modes
+from mysqlddl.words import UnclearError
+from mysqlddl.writing import written
 from syncmgr.job.ddl.alteration import has_charset
 from syncmgr.job.ddl.ddl import Concern, Table, cascades, concerned
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.words import UnclearError
-from syncmgr.job.statement.writing import written
 from syncmgr.job.types.column_type import sized
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import UNICODE, kept

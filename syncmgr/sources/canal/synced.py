@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mysqlddl.nodes import Clause
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects import untold
 from syncmgr.job.rows.batch import TableChanges
-from syncmgr.job.statement.nodes import Clause
 from syncmgr.job.types.folding import folded_table
 from syncmgr.sources.canal.proto import entry_pb2
 

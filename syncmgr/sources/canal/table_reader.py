@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
+from mysqlddl import nodes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import Reshaped
 from syncmgr.job.channel.positional import check_told, source_names
@@ -17,7 +18,6 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.objects.untold import doubts
 from syncmgr.job.rows.batch import OP
-from syncmgr.job.statement import nodes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import Pattern
@@ -17,7 +18,6 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
-from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql.address import Candidates, MysqlAddress
 from syncmgr.sources.mysql.binlog.continuation.continuation import LeftOutError
 from syncmgr.sources.mysql.binlog.dump.liveness import Liveness

@@ -6,12 +6,12 @@ Must not know: channels, targets, when a copy takes the place, how a tool is kno
 
 from collections.abc import Iterator, Sequence
 
+from mysqlddl import nodes
+from mysqlddl.nodes import Table
 from syncmgr.job.ddl.alteration import Alteration, has_charset
 from syncmgr.job.ddl.copies.migration_tool import heeds_warnings
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl.unique_keys import remaining
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.nodes import Table
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import kept
 from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey

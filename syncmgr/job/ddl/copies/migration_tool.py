@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from mysqlddl.nodes import CreateTrigger, Table
 from syncmgr.job.channel.description import Shadow
-from syncmgr.job.statement.nodes import CreateTrigger, Table
 
 _TRIGGER: Final = re.compile(r"(?:pt_osc|lhmt)_.+", re.DOTALL)
 _EVENTS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})

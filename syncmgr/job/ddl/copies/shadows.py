@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
+from mysqlddl.nodes import CreateTrigger, Table
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.copies.migration_tool import keeps_up
-from syncmgr.job.statement.nodes import CreateTrigger, Table
 from syncmgr.job.types.folding import folded_table
 
 MAX_SHADOWS: Final = 16  # of a table

@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from mysqlddl import nodes
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of, with_untold
 from syncmgr.job.ddl.following.renaming import rename
 from syncmgr.job.ddl.terms import RefusedError
-from syncmgr.job.statement import nodes
 
 MAX_ALTERS: Final = 100
 

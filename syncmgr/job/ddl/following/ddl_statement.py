@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mysqlddl.nodes import Table
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.stopped_table import UNRENEWABLE
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500

@@ -7,6 +7,7 @@ Must not know: what a statement does.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from mysqlddl.nodes import Table
 from syncmgr.job.channel.description import ChannelDescription, Shadow
 from syncmgr.job.ddl.alteration import Alteration, recomputed
 from syncmgr.job.ddl.ddl_step import DdlStep
@@ -15,7 +16,6 @@ from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.ddl.terms import RefusedError, Terms
 from syncmgr.job.ddl_policy import Action, Kind
-from syncmgr.job.statement.nodes import Table
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetTable
 

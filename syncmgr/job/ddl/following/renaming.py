@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mysqlddl import nodes
+from mysqlddl.nodes import Table
+from mysqlddl.reading import read
 from syncmgr.job.channel.description import ChannelDescription, Shadow
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import altered, composed
@@ -17,9 +20,6 @@ from syncmgr.job.ddl.copies.shadows import with_another
 from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Kind
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import read
 
 UNFILLED: Final = ", and the binlog does not show that a migration tool has filled it with all rows"
 

@@ -7,6 +7,7 @@ Must not know: clauses of ALTER TABLE, names that tables exchange.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mysqlddl import nodes
 from syncmgr.job.channel.description import ChannelDescription, Shadow
 from syncmgr.job.ddl.alteration import altered, renewed
 from syncmgr.job.ddl.copies.copy_table import alike
@@ -19,7 +20,6 @@ from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.statement import nodes
 
 
 def create(job: Following, statement: nodes.CreateTable) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mysqlddl.reading import Modes
+from mysqlddl.temporary import is_temporary, may_be_temporary
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl, older_statement
@@ -18,8 +20,6 @@ from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
-from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.temporary import is_temporary, may_be_temporary
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoffs, Gtid

@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
+from mysqlddl.reading import Modes
+from mysqlddl.writing import selected, stands_for_rows
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.invalidation import MOST, Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
 from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, told, unasked, used
 from syncmgr.job.position import Position
-from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.writing import selected, stands_for_rows
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.sessions import Begun
 

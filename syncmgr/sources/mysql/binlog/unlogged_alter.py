@@ -10,10 +10,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, differing
 from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.sources.mysql.binlog.nameless import Nameless, unexplained

@@ -8,10 +8,10 @@ from typing import Final
 
 from pymysql import err
 
+from mysqlddl.nodes import CreateTable
+from mysqlddl.reading import Modes, read
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.surroundings import MERGE
-from syncmgr.job.statement.nodes import CreateTable
-from syncmgr.job.statement.reading import Modes, read
 from syncmgr.sources.mysql.address import Connection, query
 from syncmgr.sources.mysql.server.tables import quoted
 

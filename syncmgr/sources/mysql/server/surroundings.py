@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 
 from pymysql import err
 
+from mysqlddl.words import Modes
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.surroundings import (
     MERGE,
@@ -41,7 +42,6 @@ from syncmgr.job.objects.surroundings import (
     trigger,
     view,
 )
-from syncmgr.job.statement.words import Modes
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.server.grants import NO_SUCH
 from syncmgr.sources.mysql.server.server import Server

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from mysqlddl.table.charsets import charset_of
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.statement.table.charsets import charset_of
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.column_type import labels
 from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, UniqueKey, read_by

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import ColumnItem, plan_channel
 from syncmgr.job.channel.description import ChannelDescription
@@ -13,7 +14,6 @@ from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange, RelaxField, RetypeField
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable, TargetType
 from tests.unit.job.factories import make_source_table
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from mysqlddl.nodes import AlterTable, CreateTable
+from mysqlddl.reading import read
+from mysqlddl.words import Modes
 from syncmgr.job.ddl.alteration import ImpossibleError, altered, renewed
-from syncmgr.job.statement.nodes import AlterTable, CreateTable
-from syncmgr.job.statement.reading import read
-from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 TABLE = SourceTable(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
@@ -11,7 +12,6 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.ddl.test_ddl_plan import MOMENT, SOURCE, TARGET
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mysqlddl.reading import ORDINARY
 from syncmgr.job.ddl.ddl import Concern, arrivals, concerned, mentioned, touched
-from syncmgr.job.statement.reading import ORDINARY
 
 SYNCED = (("shop", "orders"), ("shop", "items"), ("other", "orders"))
 ORDERS = ("shop", "orders")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
 from syncmgr.job.channel.description import ChannelDescription
@@ -32,7 +33,6 @@ from syncmgr.job.failure import JobKind
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot import renewal
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import (
     GeneratedColumn,
     SourceColumn,

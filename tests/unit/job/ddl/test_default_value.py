@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from mysqlddl.nodes import AddColumn, AlterTable
+from mysqlddl.reading import Modes, read
 from syncmgr.job.ddl.default_value import Moment, UnknowableError, initial
 from syncmgr.job.ddl.session_zone import SessionZone
-from syncmgr.job.statement.nodes import AddColumn, AlterTable
-from syncmgr.job.statement.reading import Modes, read
 
 MOMENT = Moment(at=1_700_000_000, micros=123456, zone=SessionZone(name="Europe/Berlin"))
 

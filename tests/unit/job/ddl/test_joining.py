@@ -1,10 +1,10 @@
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.joining import Filling, filling, named, turns
-from syncmgr.job.statement.reading import Modes
 from tests.unit.job.factories import make_channel
 
 WHOLE = Filling(target=("ods", "t"))

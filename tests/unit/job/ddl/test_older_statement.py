@@ -1,8 +1,8 @@
 import pytest
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import ORDINARY, read
 from syncmgr.job.ddl.older_statement import behind, has_other_key, makes_key
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import ORDINARY, read
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 ORDERS = SourceTable(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mysqlddl.reading import Modes
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.channel.description import ChannelDescription
@@ -29,7 +30,6 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 
 PORTED = Path(__file__).parent / "ported"

@@ -2,9 +2,9 @@
 
 import pytest
 
+from mysqlddl import nodes
+from mysqlddl.reading import read
 from syncmgr.job.ddl.unique_keys import altered_keys
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.reading import read
 from syncmgr.job.types.schema import UniqueKey
 
 KEYS = (

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mysqlddl.words import ORDINARY, Modes
+from mysqlddl.writing import Written
 from syncmgr.job.objects import invalidation
 from syncmgr.job.objects.invalidation import Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
@@ -20,8 +22,6 @@ from syncmgr.job.objects.surroundings import (
     told,
 )
 from syncmgr.job.position import Position
-from syncmgr.job.statement.words import ORDINARY, Modes
-from syncmgr.job.statement.writing import Written
 
 ASKED = 100
 OBJECTS = (("d", "o"), ("e", "o"), ("d", "w"))

@@ -1,5 +1,7 @@
 import pytest
 
+from mysqlddl.words import ORDINARY, Modes
+from mysqlddl.writing import Event
 from syncmgr.job.objects.reach import Reach, reach
 from syncmgr.job.objects.surroundings import (
     Answers,
@@ -21,8 +23,6 @@ from syncmgr.job.objects.surroundings import (
     told,
     trigger,
 )
-from syncmgr.job.statement.words import ORDINARY, Modes
-from syncmgr.job.statement.writing import Event
 
 SYNCED = (("d", "t"), ("d", "u"))
 PLAIN = "CREATE TABLE `x` (`id` int)"

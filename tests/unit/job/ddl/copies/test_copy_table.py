@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from mysqlddl import nodes
+from mysqlddl.reading import Modes, read
 from syncmgr.job.ddl.copies.copy_table import refuse_lossy
 from syncmgr.job.ddl.terms import RefusedError
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.reading import Modes, read
 from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
 
 CODES = SourceTable(

@@ -1,8 +1,8 @@
 import pytest
 
+from mysqlddl.nodes import CreateTrigger, Table
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.copies.shadows import with_trigger
-from syncmgr.job.statement.nodes import CreateTrigger, Table
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from unittest import mock
 
 import pytest
 
+from mysqlddl import words
+from mysqlddl.reading import Modes
+from mysqlddl.words import UnclearError
 from syncmgr.job.position import MAX_TEXT, GtidSet, MariadbGtids, Position
-from syncmgr.job.statement import words
-from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.words import UnclearError
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import events

@@ -4,12 +4,12 @@ from typing import Final
 
 import pytest
 
+from mysqlddl.nodes import Table
+from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Ddl
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.cutoff import Gtid

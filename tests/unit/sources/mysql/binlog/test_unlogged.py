@@ -1,8 +1,8 @@
 import pytest
 
+from mysqlddl.reading import ORDINARY, Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.objects.surroundings import Answers, BaseTable, Hidden, Shape, Unasked, Unreadable
-from syncmgr.job.statement.reading import ORDINARY, Modes
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 

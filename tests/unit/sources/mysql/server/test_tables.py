@@ -2,9 +2,9 @@ from typing import Any, Final
 
 import pytest
 
+from mysqlddl.nodes import AlterTable
+from mysqlddl.reading import read
 from syncmgr.job.ddl.alteration import altered
-from syncmgr.job.statement.nodes import AlterTable
-from syncmgr.job.statement.reading import read
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.meta import codec
 from syncmgr.sources.mysql import wire

@@ -7,8 +7,8 @@ Must not know: columns, what any of it means for rows.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import NAME, NUMBER, WORD, Words
+from mysqlddl.nodes import Table
+from mysqlddl.words import NAME, NUMBER, WORD, Words
 
 # Table options: name [=] one value.
 _OPTIONS: Final = (

@@ -6,9 +6,9 @@ Must not know: columns, where in a statement they stand.
 
 from typing import Final
 
-from syncmgr.job.statement.nodes import DefaultCharset
-from syncmgr.job.statement.table.options import CHARSETS, COLLATIONS
-from syncmgr.job.statement.words import Words
+from mysqlddl.nodes import DefaultCharset
+from mysqlddl.table.options import CHARSETS, COLLATIONS
+from mysqlddl.words import Words
 
 NATIONAL: Final = "utf8mb3"
 

@@ -7,8 +7,8 @@ Must not know: which of the tables is written.
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import NAME, WORD, Token, Words
+from mysqlddl.nodes import Table
+from mysqlddl.words import NAME, WORD, Token, Words
 
 Source = tuple[str, Table]  # the alias, "" where there is none, and the table
 

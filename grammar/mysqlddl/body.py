@@ -7,10 +7,10 @@ Must not know: when it runs, what its names are on the server.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import common_tables_of, named
-from syncmgr.job.statement.words import Modes, Token, UnclearError, Words
-from syncmgr.job.statement.writing import Written, calls, united, written
+from mysqlddl.nodes import Table
+from mysqlddl.sources import common_tables_of, named
+from mysqlddl.words import Modes, Token, UnclearError, Words
+from mysqlddl.writing import Written, calls, united, written
 
 _CHANGING: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"})
 _OPAQUE: Final = frozenset({"CALL", "EXECUTE", "PREPARE", "TRUNCATE", "CREATE", "ALTER", "DROP", "RENAME"})

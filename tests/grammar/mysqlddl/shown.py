@@ -1,13 +1,13 @@
-"""A statement as one short line per fact, and the cases of corpus/: a text, a line of dashes, what it says."""
+"""A statement as one short line per fact, and the cases of grammar/corpus/ddl: a text, a dashed line, what it says."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.reading import Modes, UnclearError, read
+from mysqlddl import nodes
+from mysqlddl.reading import Modes, UnclearError, read
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[3] / "grammar" / "corpus" / "ddl"
 MODES = {
     "plain": Modes(),
     "mariadb": Modes(mariadb=True),

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import Modes, Token, Words
+from mysqlddl.nodes import Table
+from mysqlddl.words import Modes, Token, Words
 
 
 class Kind(StrEnum):

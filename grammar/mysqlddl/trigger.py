@@ -6,9 +6,9 @@ Must not know: whose trigger it is, what becomes of them.
 
 from typing import Final
 
-from syncmgr.job.statement.body import body
-from syncmgr.job.statement.nodes import CreateTrigger, DropTrigger, Table
-from syncmgr.job.statement.words import UnclearError, Words
+from mysqlddl.body import body
+from mysqlddl.nodes import CreateTrigger, DropTrigger, Table
+from mysqlddl.words import UnclearError, Words
 
 _EVENTS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 

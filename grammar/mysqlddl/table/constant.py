@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement.nodes import Default, DefaultKind
-from syncmgr.job.statement.words import BITS, NUMBER, STRING, Modes, Token, Words
+from mysqlddl.nodes import Default, DefaultKind
+from mysqlddl.words import BITS, NUMBER, STRING, Modes, Token, Words
 from syncmgr.job.types.charset import LIKE_ASCII
 
 MAX_BRACKETS: Final = 4  # around a constant

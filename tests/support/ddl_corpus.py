@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent
+FOLDER: Final = Path(__file__).parents[2] / "grammar" / "corpus" / "ddl_of_tools"
 _STOP: Final = re.compile(r"(?:\[(?P<on>[^]]*)\] )?(?P<reason>.+?) \| (?P<why>.+)")
 _SERVER: Final = re.compile(r"(?P<flavour>mysql|mariadb)(?:(?P<sign>>=|<)(?P<major>\d+)\.(?P<minor>\d+))?")
 _ASIDE: Final = re.compile(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*(?!M?!).*?\*/|/\*M?!\d*|\*/)*", re.DOTALL)

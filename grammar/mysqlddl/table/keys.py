@@ -7,8 +7,8 @@ Must not know: columns, where a definition stands.
 from collections.abc import Iterable
 from typing import Final
 
-from syncmgr.job.statement.table.options import value
-from syncmgr.job.statement.words import Words
+from mysqlddl.table.options import value
+from mysqlddl.words import Words
 from syncmgr.job.types.schema import UniqueKey
 
 _KEY_OPTIONS: Final = frozenset(

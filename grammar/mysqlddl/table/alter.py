@@ -7,7 +7,7 @@ Must not know: which columns the table has.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement.nodes import (
+from mysqlddl.nodes import (
     CONVERT_PARTITION,
     AddColumn,
     AddPrimaryKey,
@@ -26,8 +26,8 @@ from syncmgr.job.statement.nodes import (
     RowsChange,
     TableComment,
 )
-from syncmgr.job.statement.table import charsets, column, keys, options
-from syncmgr.job.statement.words import Words
+from mysqlddl.table import charsets, column, keys, options
+from mysqlddl.words import Words
 
 _LOUD: Final = (  # clauses that change rows without saying which, and are followed by names
     "TRUNCATE PARTITION",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError
-from syncmgr.job.statement.writing import Event, stands_for_rows, written
+from mysqlddl.words import ORDINARY, Modes, UnclearError
+from mysqlddl.writing import Event, stands_for_rows, written
 
 MARIADB = Modes(mariadb=True)
 

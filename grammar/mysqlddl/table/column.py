@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
-from syncmgr.job.statement.table.charsets import NATIONAL, charset_name, charset_of
-from syncmgr.job.statement.table.constant import constant
-from syncmgr.job.statement.table.keys import references
-from syncmgr.job.statement.words import NAME, STRING, WORD, Token, Words, until
+from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind, Place
+from mysqlddl.table.charsets import NATIONAL, charset_name, charset_of
+from mysqlddl.table.constant import constant
+from mysqlddl.table.keys import references
+from mysqlddl.words import NAME, STRING, WORD, Token, Words, until
 from syncmgr.job.types.column_type import of_bytes, sized, source_column
 from syncmgr.job.types.schema import BYTES, SourceColumn
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement import trigger
-from syncmgr.job.statement.nodes import (
+from mysqlddl import trigger
+from mysqlddl.nodes import (
     AddUnique,
     ChangeIndex,
     ColumnDefinition,
@@ -24,8 +24,8 @@ from syncmgr.job.statement.nodes import (
     Table,
     TruncateTable,
 )
-from syncmgr.job.statement.table import alter, charsets, column, keys, options
-from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError, Words
+from mysqlddl.table import alter, charsets, column, keys, options
+from mysqlddl.words import ORDINARY, Modes, UnclearError, Words
 from syncmgr.job.types.schema import UniqueKey
 
 __all__ = ["ORDINARY", "Modes", "UnclearError", "first_word", "read"]

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.statement import nodes
-from syncmgr.job.statement.reading import Modes, UnclearError, first_word, read
-from syncmgr.job.statement.words import NAME, STRING, Words
-from tests.unit.job.statement.shown import Case, cases, outcome
+from mysqlddl import nodes
+from mysqlddl.reading import Modes, UnclearError, first_word, read
+from mysqlddl.words import NAME, STRING, Words
+from tests.grammar.mysqlddl.shown import Case, cases, outcome
 
 CASES = list(cases())
 

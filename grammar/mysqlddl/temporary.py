@@ -9,7 +9,7 @@ table. The binlog tells that a statement, or one before it in the same call of a
 
 from collections.abc import Collection, Iterable
 
-from syncmgr.job.statement.nodes import (
+from mysqlddl.nodes import (
     AlterTable,
     ChangeIndex,
     MergeTables,
@@ -17,7 +17,7 @@ from syncmgr.job.statement.nodes import (
     Table,
     TruncateTable,
 )
-from syncmgr.job.statement.reading import Modes, UnclearError, read
+from mysqlddl.reading import Modes, UnclearError, read
 
 Pair = tuple[Table, Table]  # a table's name, and the one that it gets
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from syncmgr.job.statement.functions import BUILT_IN, CLOSE, DOUBTFUL
-from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
-from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words, until
+from mysqlddl.functions import BUILT_IN, CLOSE, DOUBTFUL
+from mysqlddl.nodes import Table
+from mysqlddl.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
+from mysqlddl.words import NAME, WORD, Modes, Token, UnclearError, Words, until
 
 _FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
 
