@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--print-conf", action="store_true", help="print a fe.conf with every key and its default")
     parser.add_argument("--conf", type=Path, default=Path("conf/fe.conf"), help="settings file (default: conf/fe.conf)")
     conf = argparse.ArgumentParser(add_help=False)
-    conf.add_argument("--conf", type=Path, default=argparse.SUPPRESS, help="the same, behind the command")
+    conf.add_argument("--conf", type=Path, default=argparse.SUPPRESS, help="the same, after the command")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     commands.add_parser(RUN, parents=[conf], help="the frontend: a MySQL console on query_port (the default)")
     saving = commands.add_parser("backup", parents=[conf], help="copy metadata, lake and staging of one moment")

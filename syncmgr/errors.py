@@ -195,7 +195,7 @@ class Code(Enum):
         "Column '{column}' of table '{table}' holds {value}, which the target cannot hold: {reason}",
     )
     SOURCE_PROTOCOL = 20114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
-    SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
+    SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr does not support: {reason}"
     CANAL_INEXACT = 20116, "HY000", "Column '{column}' of table '{table}' cannot come through canal exactly: {reason}"
     SOURCE_XA = (
         20131,
@@ -395,13 +395,13 @@ class Code(Enum):
         "HY000",
         "The clock of this machine is {second} s behind the last commit of table '{table}': Iceberg takes no older one",
     )
-    LAKE_FULL = 20223, "HY000", "No space left where the lake lies: {reason}"
-    LAKE_DENIED = 20224, "HY000", "The frontend may not read or write where the lake lies: {reason}"
+    LAKE_FULL = 20223, "HY000", "No space left on the lake's storage: {reason}"
+    LAKE_DENIED = 20224, "HY000", "The frontend may not read or write on the lake's storage: {reason}"
     LAKE_DAMAGED = 20225, "HY000", "The catalog of the lake is damaged: {reason}"
     LAKE_SLOW = (
         20230,
         "HY000",
-        "The commit of epoch {epoch} has not ended for {second} seconds: Spark, or where the lake lies, is busy or hangs",
+        "The commit of epoch {epoch} has not ended for {second} seconds: Spark, or the lake's storage, is busy or hangs",
     )
     CHANNEL_BEHIND = (
         20227,

@@ -38,7 +38,7 @@ _PREFIXES: Final = frozenset({"NOT", "!", "-", "+", "~", "BINARY"})
 _JOINING: Final = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "JOIN", "VIEW"})
 _TYPES: Final = frozenset({"ARRAY", "MAP", "STRUCT"})
 _APART: Final = frozenset({",", "AND", "OR", "WHEN", "THEN", "ELSE"})
-_FLATTEN: Final = "write it flatter: WITH names a part of a query, IN takes a list, CASE several WHENs"
+_FLATTEN: Final = "write it flatter: WITH names part of a query, IN takes a list, CASE several WHENs"
 
 
 def is_query(source: str) -> bool:

@@ -62,7 +62,7 @@ def _refuse(here: Places, folder: Path) -> None:
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         reason = f"'{folder}' is not an empty folder"
     elif any(folder.resolve().is_relative_to(own) for own in (here.meta_dir, here.lake_dir, here.staging_dir)):
-        reason = f"'{folder}' is a part of what is to be saved"
+        reason = f"'{folder}' is among the files to be saved"
     if reason is not None:
         raise SyncError(Code.BACKUP_REFUSED, reason=reason)
 

@@ -119,7 +119,7 @@ class Restore:
         """What they are made of is in files that no backup has."""
         gone = catalog_file.drop_views(self._here.catalog) if self._here.catalog.exists() else []
         if gone:
-            self._say(f"views of other engines are not in a backup, make them anew: {', '.join(gone)}")
+            self._say(f"views of other engines are not in a backup, create them again: {', '.join(gone)}")
 
     def _move(self, move: Move) -> None:
         """What the files of the tables name is in the new folder; those are rewritten first that others have the length
@@ -163,7 +163,7 @@ def _movable(location: str, move: Move) -> Iterator[None]:
     except ValueError as error:
         reason = f"'{location}' cannot be rewritten from {move.old} to {move.new}: {error}"
         cure = (
-            f"restore with lake_dir = {move.old} in fe.conf, where nothing is rewritten, or mend the table and save it"
+            f"restore with lake_dir = {move.old} in fe.conf, where nothing is rewritten, or fix the table and save it"
         )
         raise SyncError(Code.RESTORE_REFUSED, reason=f"{reason}; {cure} again") from error
 

@@ -204,7 +204,7 @@ def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
 CONF_HEAD: Final = """\
 # conf/fe.conf: settings of the syncmgr frontend.
 # Generated from the settings table: every key with its default, commented out.
-# Folders that are not absolute stand beside the folder of this file.
+# Folders that are not absolute are relative to the parent of the folder of this file.
 # Keys that begin with spark. are passed on to Spark as they are; docs/configuration.md lists those that are refused.
 """
 

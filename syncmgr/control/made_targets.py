@@ -42,4 +42,4 @@ def _unmake(catalog: Catalog, table: TargetTable) -> None:
     try:
         catalog.unmake(table)
     except Exception:
-        log.exception("a target that nobody needs was left", extra={"table": table.label})
+        log.exception("an unused target was left", extra={"table": table.label})

@@ -252,7 +252,7 @@ def _check_excluded(node: Tables | Shards) -> None:
     meant = pattern_of(replace(node, exclude=()))
     for out in node.exclude:
         if isinstance(out, Name) and not meant.has((str(out.db), out.name)):
-            reason = f"EXCLUDE names {out.db}.{out.name}, which it does not mean; leave that out, or mend the name"
+            reason = f"EXCLUDE names {out.db}.{out.name}, which it does not mean; leave that out, or fix the name"
             raise SyncError(Code.BAD_PATTERN, pattern=node.source.sql(), reason=reason)
 
 

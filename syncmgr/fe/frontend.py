@@ -152,7 +152,7 @@ class Frontend:
         try:
             publish_certificate(tls_folder(self._settings), self._settings.file.parent)
         except OSError as error:
-            log.warning("clients find no console.crt beside fe.conf: %s", error)
+            log.warning("clients find no console.crt in the folder of fe.conf: %s", error)
 
     def _on_config(self, name: str) -> None:
         if name == "log_level":

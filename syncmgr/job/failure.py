@@ -111,27 +111,28 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "(SHOW PROCESSLIST at the source)."
     ),
     Code.SOURCE_TLS: _RP(
-        "Mend what the message says at the server, or bring its CA into the file of mysql.ssl_ca; the job resumes by "
-        "itself. Where nothing has changed at the server, somebody else may be answering at its address."
+        "Fix what the message says at the server, or bring its CA into the file of mysql.ssl_ca; the job resumes by "
+        "itself. Where nothing has changed at the server, another server may be answering at its address."
     ),
     Code.SOURCE_TOO_LARGE: _O(
         "Where the message names a setting, and the server is meant to send so much, raise it, restart the frontend, "
-        "then RESUME. Else somebody else answers at its address."
+        "then RESUME. Otherwise another server answers at its address."
     ),
     Code.SOURCE_ASKS_FILE: _RP(
         "Somebody else answers at the server's address, or the server was taken over: no MySQL server does so. The job "
         "resumes by itself once that is over."
     ),
     Code.SOURCE_ANSWER: _R(
-        "Nothing if it passes; else no MySQL server answers at the address, or somebody changes what it says."
+        "Nothing if it passes; else no MySQL server answers at the address, or something alters its replies."
     ),
     Code.SOURCE_CLEAR_PASSWORD: _RP(
         'Where the user is meant to log in so, STOP the job, and create it with "mysql.ssl" = "verify_identity" and '
-        f'the position of Status as "start"{_WHERE}. Else somebody else may be answering at the server\'s address; '
+        f'the position of Status as "start"{_WHERE}. Otherwise another server may be answering at the '
+        "server's address; "
         "the job resumes by itself once that is over."
     ),
     Code.PEM_FILE: _RP("Put a file there as the message says; the job resumes by itself."),
-    Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
+    Code.SOURCE_ACCESS_DENIED: _O("Fix user, password or host on the server, then RESUME."),
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
     Code.SOURCE_NOT_ROW: _O(
@@ -151,12 +152,14 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         + _CANAL_PAST,
     ),
     Code.SOURCE_POSITION_LOST: _O(
-        "If the server is a replica that lags, RESUME once it has caught up. Else rows between the two places are gone "
+        "If the server is a replica that lags, RESUME once it has caught up. Otherwise rows between "
+        "the two places are gone "
         "from the binlog. " + _AGAIN
     ),
     Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
     Code.SOURCE_SERVER_ID: _RP(
-        "End the other replica of that id, or give that one another; the job resumes by itself. Else STOP the job, and "
+        "End the other replica of that id, or give that one another; the job resumes by itself. "
+        "Otherwise STOP the job, and "
         f"create it with another 'mysql.server_id' and the position of Status as \"start\"{_WHERE}."
     ),
     Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
@@ -166,9 +169,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal=_CANAL_PAST,
     ),
     Code.SOURCE_VALUE: _O(
-        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or mend the row at the source and '
+        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or fix the row at the source and '
         "ALTER SYNC JOB ... RESYNC TABLE. Then RESUME.",
-        on_canal="STOP the job, make the target anew with a column that holds the value, and create the job again.",
+        on_canal="STOP the job, create the target again with a column that holds the value, and create the job again.",
     ),
     Code.SOURCE_UNSUPPORTED: _O(
         f"Turn off at the server what the message names, {_SESSION}. ALTER SYNC JOB ... RESYNC TABLE if it names a "
@@ -180,36 +183,38 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_UNLOGGED: _O("Read the server that it replicates from, or let it log. Rows are missing: " + _AGAIN),
     Code.SOURCE_FILTERED: _O("Start the server without the filter. Rows of filtered databases are missing: " + _AGAIN),
     Code.REPLICA_FILTERED: _O(
-        "The replica lacks rows, also once the filter is gone: make it anew, without one, then RESUME. Else STOP the "
+        "The replica lacks rows, also once the filter is gone: create it again, without one, then "
+        "RESUME. Otherwise STOP the "
         "job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again, without "
         "it in snapshot.host."
     ),
     Code.DEAD_LETTERS_FULL: _O(
         'ALTER SYNC JOB ... SET ("max_dead_letters" = "100000"), or another number above that of the message, then '
-        "RESUME. Only then information_schema.sync_dead_letters has the rows that were too many: read it, and mend the "
+        "RESUME. Only then information_schema.sync_dead_letters has the rows that were too many: read it, and fix the "
         "source where it can be."
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O(
-        'Do what the message says, then RESUME. Else STOP the job, and create it with "start" = "latest".',
+        'Do what the message says, then RESUME. Otherwise STOP the job, and create it with "start" = "latest".',
         of_many=_LEAVE,
     ),
     Code.SNAPSHOT_BROKEN: _O(
         "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it, then "
-        "RESUME. Else " + _RESYNC
+        "RESUME. Otherwise " + _RESYNC
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.TABLE_STOPPED: _TP(
-        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, unless the reason says that this does not "
+        "Fix what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, unless the reason says that this does not "
         "bring it back; or ALTER SYNC JOB ... DROP TABLE leaves the table out."
     ),
     Code.TABLES_STOPPED: _TP(
-        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE, unless that says that this "
+        "Fix for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE, unless that says that this "
         "does not bring it back; or ALTER SYNC JOB ... DROP TABLE leaves it out."
     ),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O(
-        'ALTER SYNC JOB ... SET ("append_on_change" = "append") or "ignore", then RESUME. Else STOP the job, make the '
+        'ALTER SYNC JOB ... SET ("append_on_change" = "append") or "ignore", then RESUME. Otherwise '
+        "STOP the job, make the "
         "target anew with UNIQUE KEY, and create the job again."
     ),
     # canal and ZooKeeper
@@ -217,21 +222,21 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.CANAL_REFUSED: _T("Nothing while canal starts; else look at the destination in canal's log."),
     Code.CANAL_IN_USE: _TP("End the other reader of the destination."),
     Code.CANAL_PROTOCOL: _R("Nothing if it passes; else look at the version of canal."),
-    Code.CANAL_ACCESS_DENIED: _O("Mend user and password on the canal server, then RESUME."),
-    Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or somebody else has read: rows are missing. " + _CANAL),
+    Code.CANAL_ACCESS_DENIED: _O("Fix user and password on the canal server, then RESUME."),
+    Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or another client has read: rows are missing. " + _CANAL),
     Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL_PAST),
     Code.CANAL_INEXACT: _O("STOP the job, and create it with `canal.time_zone`, or without the column."),
     # Spark and Iceberg
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
     Code.LAKE_SLOW: _T("Nothing if it ends; else look at the load, at log/fe.log, and restart the frontend."),
-    Code.LAKE_FULL: _TP("Make room where the lake lies; the job goes on by itself."),
+    Code.LAKE_FULL: _TP("Make room on the lake's storage; the job goes on by itself."),
     Code.SPEC_CHANGED: _T(
-        "Nothing if the key index is being built. Else mend what it lacks (an identifier: ALTER TABLE ... SET "
+        "Nothing if the key index is being built. Otherwise fix what it lacks (an identifier: ALTER TABLE ... SET "
         "IDENTIFIER FIELDS in Spark), or rewrite all files as the message says."
     ),
     Code.LAKE_CLOCK: _T("Set the clock right; else commits go on when it has caught up."),
-    Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
+    Code.LAKE_DENIED: _O("Fix the rights of the frontend on the lake's storage, then RESUME."),
     Code.LAKE_DAMAGED: _O(
         "Stop the frontend, restore the catalog from a backup, together with the metadata, start it, then RESUME."
     ),
@@ -247,20 +252,22 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_shards="Somebody rolled the table back or replaced it. " + _AGAIN,
     ),
     Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
-    Code.WRITES_LOST: _O("Mend the disk. Set the catalog back as the message says, or restore a backup, then RESUME."),
+    Code.WRITES_LOST: _O(
+        "Repair the disk. Set the catalog back as the message says, or restore a backup, then RESUME."
+    ),
     Code.OTHER_HISTORY: _O(
-        "Restore metadata and lake of one moment. Else " + _AGAIN,
-        on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
+        "Restore metadata and lake of one moment. Otherwise " + _AGAIN,
+        on_canal="Restore metadata and lake of one moment. Otherwise " + _CANAL,
     ),
     Code.TARGET_SET_BACK: _O(
         "Restore metadata and lake of one moment; or ALTER SYNC JOB ... RESYNC TABLE, which replaces all rows of the "
         "table. Then RESUME.",
-        on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
-        on_shards="Restore metadata and lake of one moment, then RESUME. Else " + _AGAIN,
+        on_canal="Restore metadata and lake of one moment. Otherwise " + _CANAL,
+        on_shards="Restore metadata and lake of one moment, then RESUME. Otherwise " + _AGAIN,
     ),
     Code.FENCED: _RP("Another frontend has taken over, and this one ends by itself: ask the other one."),
     Code.NO_SUCH_TABLE: _O(
-        "Bring the target back under its name, then RESUME: its rows wait. Else STOP the job.", of_many=_LEAVE
+        "Bring the target back under its name, then RESUME: its rows wait. Otherwise STOP the job.", of_many=_LEAVE
     ),
     Code.UNKNOWN_COLUMN: _O(
         "The target has lost a column: add it again, by ALTER TABLE in Spark. ALTER SYNC JOB ... RESYNC TABLE brings "
@@ -268,32 +275,35 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="The target has lost a column. " + _CANAL,
     ),
     Code.COLUMN_NOT_COVERED: _O(
-        "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it "
+        "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the "
+        "job, and create it "
         "with that column" + _THERE,
-        on_canal="Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and "
+        on_canal="Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the job, and "
         "create it with that column.",
     ),
     Code.BAD_EXPRESSION: _O(
-        "Do what the reason says, then RESUME. Else STOP the job, and create it with another expression or WHERE"
+        "Do what the reason says, then RESUME. Otherwise STOP the job, and create it with another expression or WHERE"
         + _THERE,
-        on_canal="Do what the reason says, then RESUME. Else STOP the job, and create it with another expression or "
+        on_canal="Do what the reason says, then RESUME. Otherwise STOP the job, and create it with another "
+        "expression or "
         "WHERE.",
     ),
     Code.TYPE_DOES_NOT_FIT: _O(
-        "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it with "
+        "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the job, "
+        "and create it with "
         "another column."
     ),
-    Code.CHANNEL_BEHIND: _T("Mend what the reason says; the table then catches up by itself."),
-    Code.BACKLOG_WAITS: _RP("Mend what the reason says; the job resumes by itself and the table catches up."),
-    Code.BACKLOG_STUCK: _O("Mend what the reason says, then RESUME.", of_many=_LEAVE),
+    Code.CHANNEL_BEHIND: _T("Fix what the reason says; the table then catches up by itself."),
+    Code.BACKLOG_WAITS: _RP("Fix what the reason says; the job resumes by itself and the table catches up."),
+    Code.BACKLOG_STUCK: _O("Fix what the reason says, then RESUME.", of_many=_LEAVE),
     # the disk of the frontend, and the frontend itself
     Code.DISK_FULL: _TP("Make room in staging_dir; the job goes on by itself."),
-    Code.NOT_WRITABLE: _TP("Mend rights or disk of the folder; the job goes on by itself."),
+    Code.NOT_WRITABLE: _TP("Fix rights or disk of the folder; the job goes on by itself."),
     Code.STAGED_LOST: _O(
         "Rows that were read and not committed are gone. " + _AGAIN,
         on_canal="Rows that were read and not committed are gone. " + _CANAL,
     ),
-    Code.META_DOWN: _TP("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
+    Code.META_DOWN: _TP("Make room in meta_dir, or fix the database of meta_url; the job goes on by itself."),
     Code.META_PACKET: _TP("Type at the database of meta_url what the message says; the job goes on by itself."),
     Code.META_UNFIT: _O("Move the metadata as the message says, then RESUME."),
     Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),

@@ -74,7 +74,7 @@ class DdlFollowing:
         """A target that gets other columns with its rows has not got them yet."""
         tables = {(c.source.db, c.source.name) for c in channels if self._snapshot.reshapes(c.token)}
         for table in ddl.meant(met.said.text, met.said.db, tables, met.said.modes) if tables else ():
-            raise not_followed(table, "its rows are being read anew, with other columns", met.said.text)
+            raise not_followed(table, "its rows are being read again, with other columns", met.said.text)
 
     def _refuse(self, met: DdlMet, error: SyncError) -> None:
         alone = self._channels.alone(error) is not None

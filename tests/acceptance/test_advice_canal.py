@@ -76,7 +76,7 @@ def test_what_canal_lost_or_cannot_tell_comes_with_a_new_job(
     t.until_cursor()
     t.run("ALTER TABLE advised_canal.t MODIFY d DECIMAL(4,1)")
     assert "delete the destination's cursor (its meta.dat, " in t.until_paused(Code.SOURCE_DDL)
-    assert "the advice in Status says how to begin anew" in t.job["Msg"]
+    assert "the advice in Status says how to start again" in t.job["Msg"]
     t.anew()
     t.until_cursor()
     prepare(mysql_server, "canal", "INSERT INTO advised_canal.t VALUES (1, 1, 'xa', 1)")
@@ -110,7 +110,7 @@ def test_a_reader_that_canal_refuses_is_let_in(
     assert t.until_told(Code.CANAL_UNREACHABLE).startswith("Nothing if the server comes back")
     command[place] = "another"
     t.canal.start()
-    assert t.until_paused(Code.CANAL_ACCESS_DENIED) == "Mend user and password on the canal server, then RESUME."
+    assert t.until_paused(Code.CANAL_ACCESS_DENIED) == "Fix user and password on the canal server, then RESUME."
     t.canal.stop()
     command[place] = CANAL_PASSWORD
     t.canal.start()

@@ -246,7 +246,7 @@ def test_a_table_that_is_newer_than_the_metadata_is_made_anew(
     ((token, epoch),) = ((n, v) for n, v in facts_of(t)["properties"].items() if n.startswith("syncmgr.token."))
     spark(f"ALTER TABLE lake.advised_newer.t SET TBLPROPERTIES ('{token}' = '{int(epoch) + 100}')")
     t.run("INSERT INTO advised_newer.t VALUES (12, 1, 'new', 1)")
-    assert "Else STOP the job, DROP its targets and create them again" in t.until_paused(Code.OTHER_HISTORY)
+    assert "Otherwise STOP the job, DROP its targets and create them again" in t.until_paused(Code.OTHER_HISTORY)
     t.again()
     t.until_well()
 
@@ -291,7 +291,7 @@ def test_staging_that_takes_no_rows_stops_nothing(mysql_server: MysqlServer, fro
         t.until_well()
         mount(disk, "ro")
         t.run(f"INSERT INTO advised_disk.t VALUES ({next(numbers)}, 1, 'ro', 1)")
-        assert t.until_told(Code.NOT_WRITABLE) == "Mend rights or disk of the folder; the job goes on by itself."
+        assert t.until_told(Code.NOT_WRITABLE) == "Fix rights or disk of the folder; the job goes on by itself."
         mount(disk, "rw")
         t.until_well()
         frontend.sql("STOP SYNC JOB advised_disk.job1")
@@ -307,7 +307,7 @@ def test_a_lake_that_may_not_be_written_pauses_the_job(mysql_server: MysqlServer
         t.until_well()
         mount(disk, "ro")
         t.run("INSERT INTO advised_denied.t VALUES (2, 1, 'ro', 1)")
-        assert t.until_paused(Code.LAKE_DENIED) == "Mend the rights of the frontend where the lake lies, then RESUME."
+        assert t.until_paused(Code.LAKE_DENIED) == "Fix the rights of the frontend on the lake's storage, then RESUME."
         mount(disk, "rw")
         t.resume()
         t.until_well()
@@ -401,7 +401,7 @@ def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, f
         t.run(f"INSERT INTO advised_stuck.u VALUES ({int(mended)}, 1, 'x', 1)")
         advice = t.until_paused(Code.BACKLOG_STUCK)
         assert advice == (
-            "Mend what the reason says, then RESUME. ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
+            "Fix what the reason says, then RESUME. ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
         )
         assert "Bring the target back under its name, then RESUME" in t.job["Msg"]
         if mended:
@@ -427,7 +427,7 @@ def test_a_table_that_waits_for_room_with_too_much_goes_on(
         disk.fill()
         t.run("INSERT INTO advised_waits.t VALUES (2, 1, 'x', 1)")
         advice = t.until_paused(Code.BACKLOG_WAITS)
-        assert advice == "Mend what the reason says; the job resumes by itself and the table catches up."
+        assert advice == "Fix what the reason says; the job resumes by itself and the table catches up."
         disk.free()
         t.until_resumed()
         t.until_well()

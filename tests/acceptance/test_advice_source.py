@@ -368,7 +368,10 @@ def test_a_replica_that_leaves_rows_out_is_left_alone(frontend: FrontendProcess,
         spared = f'snapshot", "snapshot.host" = "127.0.0.1:{replica.port}'
         t.make("(FROM advised_replica.t INTO advised_replica.*)", start=spared)
         t.until_well()
-        for advised in ("make it anew, without one, then RESUME", "create the job again, without it in snapshot.host"):
+        for advised in (
+            "create it again, without one, then RESUME",
+            "create the job again, without it in snapshot.host",
+        ):
             t.pause()
             t.alter("RESYNC TABLE advised_replica.t")
             filtering(replica, "(advised_replica)")

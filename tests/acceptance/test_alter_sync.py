@@ -307,7 +307,7 @@ def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
 def test_a_statement_begins_the_reading_of_its_table_again(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """What is altered and emptied while it is read anew, also before that was met in the binlog, has all of its rows
+    """What is altered and emptied while it is read again, also before that was met in the binlog, has all of its rows
     and columns in the end; it is the only table of its job.
     """
     t = Altered("restarting", mysql_server, frontend, rows=ROWS)

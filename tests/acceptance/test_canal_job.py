@@ -295,7 +295,7 @@ def test_a_statement_pauses_a_job_that_has_no_rows_to_read(
     s.wait_until_equal()
     s.mysql.run(f"TRUNCATE TABLE {s.table}")
     until(lambda: s.job()["State"] == "PAUSED", why="the pause")
-    assert "the advice in Status says how to begin anew" in s.job()["Msg"]
+    assert "the advice in Status says how to start again" in s.job()["Msg"]
     assert "delete the destination's cursor" in s.job()["Status"]["advice"]
     assert "RESYNC" not in s.job()["Msg"]
     assert "RESYNC" not in s.job()["Status"]["advice"]

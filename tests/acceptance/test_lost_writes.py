@@ -49,7 +49,7 @@ def test_a_table_whose_writes_were_lost_is_set_back(
     disk.fail(leave=256 * KIBIBYTE)
     t.run(f"SET cte_max_recursion_depth = {ROWS}", MANY.format(rows=ROWS))
     advice = t.until_paused(Code.WRITES_LOST)
-    assert advice == "Mend the disk. Set the catalog back as the message says, or restore a backup, then RESUME."
+    assert advice == "Repair the disk. Set the catalog back as the message says, or restore a backup, then RESUME."
     disk.mend()
     t.resume()
     t.until_paused(Code.WRITES_LOST)

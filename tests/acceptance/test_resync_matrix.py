@@ -351,7 +351,7 @@ def test_rows_that_change_unseen_are_read_anew_by_themselves(
     t.wait_until_equal("t")
     assert t.job["State"] == "RUNNING"
     [told] = frontend.sql(f"SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
-    assert told == {"state": "DONE", "outcome": "TRUNCATE PARTITION: its rows are read anew"}
+    assert told == {"state": "DONE", "outcome": "TRUNCATE PARTITION: its rows are read again"}
 
 
 @pytest.mark.parametrize(
@@ -480,7 +480,7 @@ def test_columns_that_change_while_the_first_snapshot_reads_another_table(
 
 
 def test_names_that_were_changed_back_are_found(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """A table that stopped under a name that it got is read anew under the one that it had, or has again."""
+    """A table that stopped under a name that it got is read again under the one that it had, or has again."""
     t = Job(mysql_server, frontend, key=True)
     t.wait_until_equal("t")
     old, new = f"{t.name}.old", f"{t.name}.new"

@@ -153,7 +153,7 @@ def test_who_comes_to_the_address_of_a_source_is_told_no_password(
     proxy.target = rogue.port
     proxy.cut()
     told = paused_by(frontend, "robbed", Code.SOURCE_CLEAR_PASSWORD)
-    assert "somebody else may be answering" in told
+    assert "another server may be answering" in told
     assert rogue.over_tls
     assert not any(PASSWORD.encode() in packet for packet in rogue.heard)
     proxy.target = mysql_server.port

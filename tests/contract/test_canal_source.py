@@ -325,7 +325,7 @@ def test_a_column_that_was_read_is_not_exchanged(canal: Start, mysql_server: Mys
 @pytest.mark.parametrize(
     ("clauses", "why"),
     [
-        ("MODIFY v MEDIUMTEXT NOT NULL", "makes column 'v' NOT NULL in a session whose sql_mode nobody told"),
+        ("MODIFY v MEDIUMTEXT NOT NULL", "makes column 'v' NOT NULL in a session whose sql_mode is not known"),
         ("CONVERT TO CHARACTER SET latin1", "converts column 'v' to latin1"),
     ],
 )

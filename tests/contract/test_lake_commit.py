@@ -408,7 +408,7 @@ def test_a_table_that_is_newer_than_the_metadata_is_noticed(tables: Tables) -> N
 
 
 def test_a_table_that_has_forgotten_the_job_is_noticed(tables: Tables) -> None:
-    """It was made anew under its name, or somebody took our properties away."""
+    """It was created again under its name, or somebody took our properties away."""
     table = tables.make()
     table.commit([(INS, 1, 1)])
     late = table.prepared([(INS, 2, 2)])

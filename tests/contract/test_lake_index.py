@@ -410,7 +410,7 @@ def test_a_damaged_index_is_built_anew(
     restarted(table)
     caplog.clear()
     assert_right(table)
-    assert "is dropped and built anew" in caplog.text
+    assert "is dropped and built again" in caplog.text
 
 
 def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def planned(
     source: SourceTable, before: ChannelDescription | None = None, by: tuple[str, ...] | None = None
 ) -> ChannelDescription:
     """A channel that takes the whole table; `before`: what it was, of which copies and the like stay known. `by`: the
-    unique key by which the target tells rows apart; None: the primary one.
+    unique key by which the target distinguishes rows; None: the primary one.
     """
     primary = tuple(column.name for column in sorted(source.columns, key=lambda each: each.key) if column.key)
     keys = primary if by is None else by

@@ -106,7 +106,7 @@ def test_a_restored_server_whose_numbers_have_grown_past_the_jobs(server: MysqlS
     read = restored(server, lost)
     server.run("DO 1", *["FLUSH BINARY LOGS"] * files)
     insert(server, range(100, 140), "new")
-    assert "the server has begun anew, was restored or replaced" in str(refused(server, read))
+    assert "the server was reset, restored or replaced" in str(refused(server, read))
 
 
 def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServer) -> None:

@@ -78,7 +78,7 @@ def test_a_server_that_began_anew_is_told(own_server: MysqlServer) -> None:
     with reading(own_server, {TABLE: WANTED}, reached, options=QUICK) as reader:
         error = reader.until_error()
     assert error.code is Code.SOURCE_POSITION_LOST
-    assert "the server has begun anew, was restored or replaced" in str(error)
+    assert "the server was reset, restored or replaced" in str(error)
     assert reader.batches == []
 
 

@@ -399,7 +399,7 @@ def test_a_rollback_that_is_logged_names_the_table(
             )
             error = reader.until_error()
             assert error.code is Code.SOURCE_UNSUPPORTED
-            assert "a ROLLBACK behind rows" in str(error)
+            assert "a ROLLBACK after rows" in str(error)
             assert error.context.get("table") == f"{db}.t"
 
 

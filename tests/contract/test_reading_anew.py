@@ -1,4 +1,4 @@
-"""A table that is read anew beside its job, and a statement that changes it meanwhile."""
+"""A table that is read again beside its job, and a statement that changes it meanwhile."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

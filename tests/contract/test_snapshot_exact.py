@@ -68,7 +68,7 @@ def write(server: MysqlServer, db: str, ended: threading.Event) -> None:
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, attempt: int) -> None:
-    """Under writes: what was read and what the binlog has behind the point are all rows, each once."""
+    """Under writes: what was read and what the binlog has after the point are all rows, each once."""
     start, table = facts(any_server, [(db, "t")], "latest"), (db, "t")
     name, ended = f"{uuid4().hex[:11]}{attempt}", threading.Event()
     with ThreadPoolExecutor(2) as pool:

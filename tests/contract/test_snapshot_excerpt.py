@@ -1,4 +1,4 @@
-"""A part of a table that is read anew: which rows a condition means, and how they come into the lake."""
+"""A part of a table that is read again: which rows a condition means, and how they come into the lake."""
 
 import random
 import re

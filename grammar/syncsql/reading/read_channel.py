@@ -161,7 +161,7 @@ def _refuse_bare_pattern(at: Cursor) -> None:
     database = source[: next((at for at, piece in enumerate(source) if piece.text == "."), 0)]
     if into_many and any(map(_is_wildcard, database)):
         into = source_text(at, target)
-        raise at.error(f"INTO {into} takes one database as yet; write FROM database.* INTO {into} for each of them")
+        raise at.error(f"INTO {into} takes one database only; write FROM database.* INTO {into} for each of them")
     like = _like("database", source) if into_many else _like("database", source, one_name=True)
     reason = (
         f"a pattern stands in quotes; write FROM TABLES LIKE {typed(like)} INTO {source_text(at, target) or 'table'}"

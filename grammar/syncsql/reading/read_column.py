@@ -65,8 +65,8 @@ _AGGREGATES: Final = frozenset(
 _NO_AGGREGATE: Final = "there are no aggregate columns; use UNIQUE KEY and aggregate in SELECT"
 _NO_INDEX: Final = "there are no indexes; leave it out"
 _NOT_A_COLUMN: Final[Mapping[str, str]] = {
-    "PRIMARY": "PRIMARY KEY stands behind the columns",
-    "UNIQUE": "write UNIQUE KEY (columns) behind the column list",
+    "PRIMARY": "PRIMARY KEY belongs after the columns",
+    "UNIQUE": "write UNIQUE KEY (columns) after the column list",
     "INDEX": _NO_INDEX,
     "KEY": _NO_INDEX,
     "CONSTRAINT": "there are no constraints; leave it out",
@@ -74,8 +74,8 @@ _NOT_A_COLUMN: Final[Mapping[str, str]] = {
 }
 _NOT_AN_OPTION: Final[Mapping[str, str]] = {
     **dict.fromkeys(_AGGREGATES, _NO_AGGREGATE),
-    "UNIQUE": "write UNIQUE KEY (columns) behind the column list",
-    "KEY": "write UNIQUE KEY (columns) behind the column list",
+    "UNIQUE": "write UNIQUE KEY (columns) after the column list",
+    "KEY": "write UNIQUE KEY (columns) after the column list",
     "GENERATED": "there are no generated columns; map target = expression in CREATE SYNC",
     "AS": "there are no generated columns; map target = expression in CREATE SYNC",
     "ON": "there is no ON UPDATE; the values come from the source",
@@ -212,7 +212,7 @@ def _type_numbers(at: Cursor, rule: _TypeRule) -> tuple[int, ...]:
         if args and not at.take_sign(","):
             break
         args.append(number_between(at, low, high))
-    at.expect_sign(")", f"behind the length of {rule.name}")
+    at.expect_sign(")", f"after the length of {rule.name}")
     return tuple(args)
 
 
@@ -236,5 +236,5 @@ def _now_digits(at: Cursor) -> str:
     if at.take_sign(")"):
         return ""
     digits = number_between(at, 0, 6)
-    at.expect_sign(")", "behind the digits of a second")
+    at.expect_sign(")", "after the digits of a second")
     return str(digits)

@@ -159,7 +159,7 @@ def _set_variable(at: Cursor) -> SetItem:
     if at.take_sign("@@"):
         scope = _scope(at) if at.sees_sign(".", 1) else None
         if scope is not None:
-            at.expect_sign(".", "behind the scope")
+            at.expect_sign(".", "after the scope")
         return SetVariable(scope=scope or Scope.SESSION, name=at.dotted("a variable name"), value=_set_value(at))
     scope = None if at.sees_sign("=", 1) or at.sees_sign(":=", 1) else _scope(at)
     if at.sees("TRANSACTION"):
@@ -206,7 +206,7 @@ def _charset(at: Cursor) -> str | None:
 
 def _set_value(at: Cursor) -> SetValue:
     if not at.take_sign(":="):
-        at.expect_sign("=", "behind the variable name")
+        at.expect_sign("=", "after the variable name")
     taken = read_balanced(at)
     if not taken:
         raise at.error("expected a value")

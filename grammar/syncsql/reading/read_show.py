@@ -198,7 +198,7 @@ def _all(at: Cursor) -> ShowGrants:
 
 def _count(at: Cursor) -> ShowMeta:
     for sign in "(*)":
-        at.expect_sign(sign, "behind COUNT")
+        at.expect_sign(sign, "after COUNT")
     match at.take_any("WARNINGS", "ERRORS"):
         case "WARNINGS":
             return ShowMeta(kind=MetaKind.COUNT_WARNINGS)

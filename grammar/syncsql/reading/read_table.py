@@ -26,7 +26,7 @@ from syncsql.statements.table import (
 )
 
 _NO_AGGREGATE_KEY: Final = "there is no AGGREGATE KEY; use UNIQUE KEY, or DUPLICATE KEY to append"
-_PRIMARY_KEY_INSIDE: Final = "PRIMARY KEY stands in the column list; behind it write UNIQUE KEY (columns)"
+_PRIMARY_KEY_INSIDE: Final = "PRIMARY KEY belongs in the column list; after it, write UNIQUE KEY (columns)"
 _TRANSFORMS: Final[Mapping[str, TransformKind]] = {
     **{kind.value: kind for kind in TransformKind if kind is not TransformKind.IDENTITY},
     **{f"{kind.value}S": kind for kind in (TransformKind.YEAR, TransformKind.MONTH, TransformKind.DAY)},
@@ -123,7 +123,7 @@ class _Options:
         if at.sees("ENGINE"):
             self._once(at, self.engine is not None)
             at.take("ENGINE")
-            at.expect_sign("=", "behind ENGINE")
+            at.expect_sign("=", "after ENGINE")
             self.engine = at.identifier("an engine name")
         elif at.sees("COMMENT") and at.sees_sign("=", 1):
             self._once(at, self.comment is not None)
@@ -148,7 +148,7 @@ class _Options:
             at.take(kind)
         at.take_sign("=")
         is_number = kind is OptionKind.AUTO_INCREMENT
-        value = str(at.number("a whole number")) if is_number else at.identifier(f"a name behind {kind}")
+        value = str(at.number("a whole number")) if is_number else at.identifier(f"a name after {kind}")
         self.others.append(TableOption(kind=kind, value=value))
         return True
 
@@ -205,9 +205,9 @@ def _transform(at: Cursor) -> Transform:
     width = None
     if kind in _WIDE:
         width = number_between(at, 1, _MOST)
-        at.expect_sign(",", "behind the number")
+        at.expect_sign(",", "after the number")
     column = at.identifier("a column name")
-    at.expect_sign(")", "behind the column name")
+    at.expect_sign(")", "after the column name")
     return Transform(kind=kind, column=column, width=width)
 
 

@@ -91,7 +91,7 @@ def show_grants(at: Cursor, *, everybody: bool = False) -> ShowGrants:
     if not at.take("CURRENT_USER"):
         return ShowGrants(user=user_name(at), all=everybody)
     if at.take_sign("("):
-        at.expect_sign(")", "behind CURRENT_USER(")
+        at.expect_sign(")", "after CURRENT_USER(")
     return ShowGrants(all=everybody)
 
 
@@ -140,7 +140,7 @@ def _scope(at: Cursor) -> GrantScope:
         at.expect_sign("*", "in *.*")
         return GrantScope(level=GrantLevel.GLOBAL)
     db = at.identifier("a database name")
-    at.expect_sign(".", "behind the database")
+    at.expect_sign(".", "after the database")
     if at.take_sign("*"):
         return GrantScope(level=GrantLevel.DATABASE, db=db)
     return GrantScope(level=GrantLevel.TABLE, db=db, name=at.identifier("a table name"))

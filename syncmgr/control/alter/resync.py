@@ -122,7 +122,7 @@ class Resyncs:
             raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {kind_of(job)}, which has no rows to read")
         if job.paused_by == Code.SOURCE_POSITION_LOST.number:
             raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
-        assert looked_at is not None, "a table is looked at before it is read anew"
+        assert looked_at is not None, "a table is looked at before it is read again"
         target, renewal = looked_at.target, looked_at.renewal
         excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
         if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):

@@ -223,7 +223,7 @@ def _check_filled(
 def check_loadable(channel: ChannelDescription, *, is_empty: bool) -> None:
     """Whether a snapshot may fill the target. Raises SNAPSHOT_REFUSED."""
     if not is_empty:
-        reason = "the target is not empty; drop it and create it anew"
+        reason = "the target is not empty; drop it and create it again"
         if channel.part is not None:
-            reason = f"the target has rows of {channel.part.value} from before; drop it and create it anew"
+            reason = f"the target has rows of {channel.part.value} from before; drop it and create it again"
         raise SyncError(Code.SNAPSHOT_REFUSED, table=f"{channel.target_db}.{channel.target}", reason=reason)

@@ -79,7 +79,7 @@ STOP_ADVICE: Final[Mapping[Code, str]] = {
     Code.SOURCE_UNSUPPORTED: "Turn off at the server, and in the session that wrote it, what the message names. "
     + BACK,
     Code.SOURCE_VALUE: (
-        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null", or mend the row at the source. ' + BACK
+        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null", or fix the row at the source. ' + BACK
     ),
 }
 

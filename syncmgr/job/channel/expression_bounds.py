@@ -19,7 +19,7 @@ MOST_TIMES: Final = 100  # as much text as the column has
 MOST_CONSTANT: Final = 1 << 20  # characters beside those of columns
 
 _LIKE: Final = (
-    "LIKE needs a written pattern with one % besides those at its end, for it to take no longer than the value is;"
+    "LIKE needs a written pattern with one % apart from those at its end, for it to take no longer than the value is;"
     " write a LIKE '%b%' AND a LIKE '%c%' for more"
 )
 _RLIKE: Final = (

@@ -20,15 +20,15 @@ def told(
     `names`: whether it is the table of a name.
     """
     if statement.select:
-        raise RefusedError("it creates the table anew, with columns of a query, which are not in the binlog")
+        raise RefusedError("it creates the table again, with columns of a query, which are not in the binlog")
     if statement.versioned:
-        raise RefusedError("it creates the table anew WITH SYSTEM VERSIONING: rows of the past come with those of now")
+        raise RefusedError("it creates the table again WITH SYSTEM VERSIONING: rows of the past come with those of now")
     if statement.like is None:
         return statement, statement.charset
     template = next((table for table in known if names(table, statement.like)), None)
     if template is None:
         name = ".".join(statement.like)
-        raise RefusedError(f"it creates the table anew like {name}, whose columns are not known: no table of the job")
+        raise RefusedError(f"it creates the table again like {name}, whose columns are not known: no table of the job")
     keys = sorted((column for column in template.columns if column.key), key=lambda column: column.key)
     columns = tuple(ColumnDefinition(column=column) for column in template.columns)
     primary = tuple(column.name for column in keys)

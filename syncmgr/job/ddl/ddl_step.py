@@ -13,7 +13,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.position import Position
 
-READ_ANEW: Final = "passed over, since all rows were read anew after it"
+READ_ANEW: Final = "passed over, since all rows were read again after it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -354,7 +354,7 @@ class _Evolution:
         keys = {folded_name(self._now[folded_name(name)]) for name in self._channel.source_keys}
         covered = bool(old) and old <= self._keys
         if covered and not (new and new <= keys):
-            self._deed(Kind.KEY, "its primary key is no more within the target's key, so two rows could share one")
+            self._deed(Kind.KEY, "its primary key is no longer within the target's key, so two rows could share one")
         if not covered and self._alteration.index_dropped:
             self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
 

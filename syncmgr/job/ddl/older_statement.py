@@ -92,7 +92,9 @@ def makes_key(
     hit = next((columns for columns in made if columns and wanted.issuperset(map(folded_name, columns))), None)
     if hit is None:
         return None
-    return f"it makes a key of {', '.join(hit)}, by which the target tells rows apart: some that were read may share it"
+    return (
+        f"it makes a key of {', '.join(hit)}, by which the target distinguishes rows: some that were read may share it"
+    )
 
 
 def _has_key(table: SourceTable, wanted: AbstractSet[str]) -> bool:

@@ -23,10 +23,10 @@ PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on needs 
 RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, with the columns that it has by then"
 SETTLE: Final = "settle it with ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', and RESUME"
 RESUME: Final = "ALTER SYNC JOB ... RESYNC TABLE, and RESUME"
-ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to begin anew"
+ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to start again"
 UNRENEWABLE: Final = "unrenewable"  # what an error has beside its words: why RESYNC does not bring the table back
 REFUSED: Final = "RESYNC TABLE does not bring it back ({why}): {way}"
-JOB_ANEW: Final = "STOP the job, make the target anew, and create the job again"
+JOB_ANEW: Final = "STOP the job, create the target again, and create the job again"
 
 
 def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[ChannelDescription]:
@@ -56,7 +56,7 @@ def made_anew(kind: JobKind) -> str:
         return JOB_ANEW
     resumed = "" if kind.runs else ", and RESUME"
     return (
-        f"ALTER SYNC JOB ... DROP TABLE it{resumed}; once information_schema.sync_channels has it no more, make the "
+        f"ALTER SYNC JOB ... DROP TABLE it{resumed}; once it is gone from information_schema.sync_channels, make the "
         "target anew, and ALTER SYNC JOB ... ADD TABLE it"
     )
 

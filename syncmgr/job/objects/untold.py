@@ -19,7 +19,7 @@ from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import UNICODE, kept
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
-SESSION: Final = "in a session whose sql_mode nobody told"
+SESSION: Final = "in a session whose sql_mode is not known"
 # whatever may change a value, by each server that may have read the text
 _READINGS: Final = tuple(
     Modes(mariadb=mariadb, dates_nulls=True, pads=True, short_reals=True) for mariadb in (False, True)

@@ -11,15 +11,16 @@ from syncmgr.job.failure import time_text
 from syncmgr.job.position import GtidSet, Position, number_of
 
 SHOWN: Final = 300  # characters of a GTID set in a message
-BEGUN_ANEW: Final = "the server has begun anew, was restored or replaced"
+BEGUN_ANEW: Final = "the server was reset, restored or replaced"
 SHORTER: Final = "the server has lost the end of its binlog, or was restored"
 UNTIL_READ: Final = "RESUME, and set it back once the job has caught up"
 WITHOUT_GTID: Final = (
-    "transactions without a GTID lie behind the place of the job, and a server whose gtid_mode is ON does not send "
+    "transactions without a GTID come after the position of the job, and a server whose gtid_mode is ON does not send "
     f"them; SET GLOBAL gtid_mode = ON_PERMISSIVE, {UNTIL_READ}"
 )
 WITH_GTID: Final = (
-    "transactions with a GTID lie behind the place of the job, and a server whose gtid_mode is OFF does not send them; "
+    "transactions with a GTID come after the position of the job, and a server whose gtid_mode is "
+    "OFF does not send them; "
     f"SET GLOBAL gtid_mode = OFF_PERMISSIVE, {UNTIL_READ}"
 )
 

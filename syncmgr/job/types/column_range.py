@@ -92,7 +92,7 @@ def _digits(whole: int, scale: int, target: TargetType) -> str | None:
     precision, decimals = target.args
     if precision - decimals >= whole and decimals >= scale:
         return None
-    return f"it needs {whole} digits before and {scale} behind the point"
+    return f"it needs {whole} digits before and {scale} after the point"
 
 
 def _text(length: int, target: TargetType) -> str | None:

@@ -8,7 +8,7 @@ import struct
 from typing import Final
 from uuid import UUID
 
-UNCLEAR: Final = "nobody can tell the order of its bytes"
+UNCLEAR: Final = "the order of its bytes is not known"
 V4_WORD: Final = 6  # of an INET6, from where on it may hold an IPv4 address
 MAPPED: Final = 0xFFFF  # the word before such an address
 

@@ -109,7 +109,7 @@ class IndexStore:
         try:
             return self._loaded(shape)
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-            log.warning("the key index in %s is dropped and built anew: %s", self._folder, error)
+            log.warning("the key index in %s is dropped and built again: %s", self._folder, error)
             self.drop()
             return None
 

@@ -78,7 +78,7 @@ class Jars:
             return
         own = self._folders.own
         for path in (path for package in packages for path in self._folders.places(package) if path.exists()):
-            logger.warning("%s is truncated or altered (SHA-256 %s); it is fetched anew", path, digest(path))
+            logger.warning("%s is truncated or altered (SHA-256 %s); it is fetched again", path, digest(path))
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=own, ignore_cleanup_errors=True) as folder:
             names = [package.name for package in packages]
             self._ask_maven(names, [package.file for package in packages], Path(folder), progress)

@@ -66,7 +66,7 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         return SyncError(_BOUNDS[found[1]])
     gone = _SNAPSHOT_GONE.search(text) if not condition else None
     if gone is not None:
-        reason = f"the table has no snapshot {gone[1]} any more: it was made anew, or its snapshots were expired"
+        reason = f"the table has no snapshot {gone[1]} any more: it was created again, or its snapshots were expired"
         return SyncError(Code.QUERY_FAILED, reason=reason)
     if kind in _REASONED:
         return SyncError(_REASONED[kind], reason=_SETTING.sub("", message))

@@ -124,7 +124,7 @@ class CanalChanges:
 
     def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
-        assert unheld is None, "a job on canal stops at a value that cannot be told"
+        assert unheld is None, "a job on canal stops at a value that cannot be determined"
         before = self._truth.reshaped
         if self._altered is not None:
             self._truth.check(self._altered)

@@ -272,7 +272,7 @@ class _Inspection:
             shown = self._variables.get("binlog_row_metadata", "MINIMAL")
             raise _wrong_start(
                 text,
-                f"binlog_row_metadata is {shown} on the server, so the columns of older rows are not told; "
+                f"binlog_row_metadata is {shown} on the server, so the columns of older rows are not known; "
                 "use latest, or SET GLOBAL binlog_row_metadata = FULL",
             )
         if word.lower() == "earliest":

@@ -352,7 +352,7 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
     ("channels", "way"),
     [
         ((make_channel(), LINES), "; ALTER SYNC JOB ... DROP TABLE it, and RESUME; once "),
-        ((LINES,), "; STOP the job, make the target anew, and create the job again"),
+        ((LINES,), "; STOP the job, create the target again, and create the job again"),
     ],
 )
 def test_columns_that_cannot_be_renewed_are_told_with_a_way_that_is_open(

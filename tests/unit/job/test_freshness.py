@@ -53,7 +53,7 @@ def test_a_commit_claims_nothing_of_what_is_staged_after_it() -> None:
         ("it was stopped", Stop(reason="x", synced_until=40.0), None, None, 40.0),
         ("it was stopped by an earlier version", Stop(reason="x"), None, None, None),
         ("its first rows are being read", None, 0.0, None, None),
-        ("it was stopped, and is read anew", None, 40.0, 70.0, 40.0),
+        ("it was stopped, and is read again", None, 40.0, 70.0, 40.0),
         ("it was stopped, was read anew, and stopped once more", Stop(reason="x", synced_until=40.0), 30.0, None, 40.0),
     ],
 )

@@ -133,7 +133,7 @@ CAUGHT_UP = Reading(caught_up_at=NOW - 2, read_time=0.0, waiting_since=None, dra
         ("caught up with a quiet source", JOB, {"reading": CAUGHT_UP}),
         ("a row is on its way", JOB, {"reading": replace(CAUGHT_UP, waiting_since=NOW - 1)}),
         ("a table waits", JOB, {"reading": CAUGHT_UP, "backlogs": {"token-1": WAITS}}),
-        ("a table is read anew", JOB, {"reading": CAUGHT_UP, "loads": {"token-1": replace(READS, stale_since=40.0)}}),
+        ("a table is read again", JOB, {"reading": CAUGHT_UP, "loads": {"token-1": replace(READS, stale_since=40.0)}}),
         ("its first rows are missing", JOB, {"loads": {"token-1": READS}}),
         ("it does not run", replace(JOB, synced_until=95.0), {}),
     ],

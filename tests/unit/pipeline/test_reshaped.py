@@ -1,4 +1,4 @@
-"""Epochs of an earlier life for a table whose rows are read anew, with other columns."""
+"""Epochs of an earlier life for a table whose rows are read again, with other columns."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

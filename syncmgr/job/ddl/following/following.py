@@ -81,7 +81,7 @@ class Following:
         """Rows change that are in no event."""
         if self.refuse(Kind.ROWS, why) is Action.RESYNC:
             self.resynced.add(token)
-            self.done[token].append(f"{what}: its rows are read anew")
+            self.done[token].append(f"{what}: its rows are read again")
         else:
             self.done[token].append(f"{what}: rows kept")
 

@@ -41,7 +41,7 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
 def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
     """Its rows went with the table before it; the target gets the columns of the new one."""
     statement, charset = told(statement, job.known(), job.is_named)
-    job.refuse(Kind.CREATE_TABLE, "it creates the table anew")
+    job.refuse(Kind.CREATE_TABLE, "it creates the table again")
     job.refuse_unseen(cascades=statement.cascades)
     truncate(job, [channel])
     emptied = EmptyTable() in job.changes.get(channel.token, ())

@@ -117,8 +117,8 @@ class Queries:
                 self._leave(engine, reason)
                 return
             if is_idle(vitals, now):
-                self._leave(engine, "nobody has asked for long")
-                logger.info("the query engine has ended: nobody has asked for long")
+                self._leave(engine, "it was idle for a long time")
+                logger.info("the query engine has ended: it was idle for a long time")
                 return
             if self._stopping.wait(WATCH_SECOND):
                 return

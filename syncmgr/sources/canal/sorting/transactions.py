@@ -16,7 +16,7 @@ from syncmgr.sources.canal.sorting.entry_places import START, EntryPlaces
 from syncmgr.sources.canal.sorting.outgoing import Outgoing
 from syncmgr.sources.canal.synced import Synced, Waiting
 
-PREPARED: Final = "rows of synced tables in an XA transaction, whose outcome canal tells later"
+PREPARED: Final = "rows of synced tables in an XA transaction, whose outcome canal reports later"
 
 
 class Transactions:

@@ -23,16 +23,16 @@ def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
     `time_zone`: that of canal's server, None where nobody said it.
     """
     if column.type in UNTOLD or not has_arrow_type(column):
-        return f"canal does not tell values of the type {column.type}"
+        return f"canal does not report values of the type {column.type}"
     if column.type in TEXT and column.charset is not None and column.charset not in UNICODE:
         return f"its charset is {column.charset}, and canal reads every text as UTF-8; convert it to utf8mb4"
     if column.type == "timestamp" and time_zone is None:
         return (
-            "canal tells a timestamp in the time zone of its server, without naming it;"
+            "canal gives a timestamp in the time zone of its server, without naming it;"
             ' add "canal.time_zone", e.g. "UTC" or "Asia/Shanghai"'
         )
     if column.type in {"enum", "set"} and not column.members:
-        return "its labels are not known, and canal tells only their numbers"
+        return "its labels are not known, and canal gives only their numbers"
     if any("\\" in member for member in column.members):
         return "a label holds a backslash, which canal does not always spell alike"
     return None
@@ -58,8 +58,9 @@ def caveats(channel: ChannelDescription) -> tuple[str, ...]:
     said = []
     if texts:
         said.append(
-            f"canal reads every text of '{table}' as UTF-8 and does not tell its charset: where they are text in MySQL,"
-            f" the columns behind {', '.join(texts)} must be utf8mb4, utf8mb3 or ascii"
+            f"canal reads every text of '{table}' as UTF-8 and does not report its charset: where "
+            "they are text in MySQL,"
+            f" the source columns of {', '.join(texts)} must be utf8mb4, utf8mb3 or ascii"
         )
     if documents:
         said.append(

@@ -24,7 +24,7 @@ SHORT: Final = 4096  # bytes of a message; a longer one has too many rows to be 
 CHANGE_EVENT, CHANGE_ROW = 0x10, 0x62
 ROW_BEFORE, ROW_AFTER = 0x0A, 0x12
 VARINT, BYTES = 0, 2
-APART: Final = "rows that do not stand behind each other"
+APART: Final = "rows that do not follow each other"
 
 INSERT, UPDATE, DELETE = entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE
 MASKS: Final = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # of a word's first bytes

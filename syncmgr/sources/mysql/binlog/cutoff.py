@@ -65,7 +65,7 @@ class Cutoffs:
         except NumbersBackError as error:
             label = ".".join(table)
             reason = (
-                f"numbers of a domain that go back, so that nobody knows whether rows of {label} came with its "
+                f"numbers of a domain that go back, so it is not known whether rows of {label} came with its "
                 f"snapshot: {error}; SET GLOBAL gtid_strict_mode = ON"
             )
             raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=label) from error

@@ -185,7 +185,7 @@ def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:
 
 
 def disagreement(table: TableMap, facts: str) -> SyncError:
-    reason = f"{facts}; set binlog_row_metadata=FULL on the server, or make the job anew"
+    reason = f"{facts}; set binlog_row_metadata=FULL on the server, or create the job again"
     return SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=reason)
 
 

@@ -191,11 +191,11 @@ def test_a_table_is_shown_with_what_works_for_its_job() -> None:
     """Leaving it out only beside others, RESUME only where the job is paused; none while it catches up."""
     gone = failed(waited(STREAMS, 5.0), SyncError(Code.NO_SUCH_TABLE, db="shop", table="lines"), at=9.0)
     alone, beside = shown(gone, ONE), shown(gone, replace(ONE, has_others=True))
-    assert alone.advice == "Bring the target back under its name: its rows wait. Else STOP the job."
+    assert alone.advice == "Bring the target back under its name: its rows wait. Otherwise STOP the job."
     assert beside.advice == f"{alone.advice} ALTER SYNC JOB ... DROP TABLE leaves the table out."
     assert ", then RESUME: its rows wait" in str(shown(gone, replace(ONE, runs=False)).advice)
     full = shown(failed(STREAMS, FULL, at=9.0), ONE)
-    assert (full.error, full.advice) == (20223, "Make room where the lake lies; the job goes on by itself.")
+    assert (full.error, full.advice) == (20223, "Make room on the lake's storage; the job goes on by itself.")
     assert shown(waited(STREAMS, 5.0), ONE).advice is None
 
 

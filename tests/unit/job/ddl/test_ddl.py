@@ -159,7 +159,7 @@ def test_what_a_statement_makes_or_names(statement: str, expected: tuple[tuple[s
 
 
 def test_a_server_that_folds_names_makes_tables_in_lower_case() -> None:
-    """Else a table that was typed in capitals would not be among those that a pattern means."""
+    """Otherwise a table that was typed in capitals would not be among those that a pattern means."""
     folding = replace(ORDINARY, folds=True)
     assert arrivals("CREATE TABLE NewOne (id INT)", "SHOP", folding) == (("shop", "newone"),)
     assert arrivals("RENAME TABLE a TO ShOp.XX", "stg", folding) == (("shop", "xx"),)

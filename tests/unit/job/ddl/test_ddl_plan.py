@@ -320,8 +320,8 @@ def stopped(*statements: str) -> SyncError:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("ALTER TABLE orders DROP PARTITION p", "DROP PARTITION: its rows are read anew"),
-        ("ALTER IGNORE TABLE orders ADD UNIQUE (a)", "ALTER IGNORE: its rows are read anew"),
+        ("ALTER TABLE orders DROP PARTITION p", "DROP PARTITION: its rows are read again"),
+        ("ALTER IGNORE TABLE orders ADD UNIQUE (a)", "ALTER IGNORE: its rows are read again"),
     ],
 )
 def test_rows_that_change_unseen_are_read_anew_where_that_is_wanted(text: str, told: str) -> None:
@@ -567,7 +567,7 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
     ],
 )
 def test_a_new_table_must_fit_the_target(text: str, reason: str) -> None:
-    """Else the job pauses, and nothing of the target is lost."""
+    """Otherwise the job pauses, and nothing of the target is lost."""
     assert reason in refusal(text, replace(channel(), gone=True))
 
 
@@ -957,7 +957,7 @@ def test_rows_of_a_table_that_no_tool_made_are_not_believed(text: str) -> None:
         ("ADD UNIQUE KEY (a)", "rows may have been left out"),
         ("ADD u INT UNIQUE", "rows may have been left out"),
         ("DROP PRIMARY KEY, ADD PRIMARY KEY (n)", "rows may have been left out"),
-        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)", "its primary key is no more within the target's key"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)", "its primary key is no longer within the target's key"),
     ],
 )
 def test_what_a_tool_copies_otherwise_is_not_believed(clause: str, reason: str) -> None:

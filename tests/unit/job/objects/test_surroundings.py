@@ -288,7 +288,7 @@ def test_a_view_has_common_tables_of_its_own() -> None:
 
 
 def test_grants_that_show_functions() -> None:
-    """Else one that is not shown may be there."""
+    """Otherwise one that is not shown may be there."""
     shown = [
         "GRANT SELECT ON *.* TO `r`@`%`",
         "GRANT SHOW_ROUTINE ON *.* TO `r`@`%`",

@@ -1,4 +1,4 @@
-"""What a target becomes whose table is read anew."""
+"""What a target becomes whose table is read again."""
 
 from dataclasses import replace
 

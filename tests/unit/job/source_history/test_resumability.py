@@ -19,7 +19,7 @@ def of(text: str) -> GtidSet:
         ("a replica that was promoted", f"{A}:1-10,{B}:1-7", "", None),
         ("nothing is missing that was read", f"{A}:1-20", f"{A}:1-5", None),
         ("a restored server", f"{A}:1-8", "", f"{A}:9-10, which that server never executed"),
-        ("a server that was made anew", f"{B}:1-50", "", f"{A}:1-10, which that server never executed"),
+        ("a server that was created again", f"{B}:1-50", "", f"{A}:1-10, which that server never executed"),
         ("a replica that had not caught up", f"{A}:1-9,{B}:1-7", "", f"{A}:10, which that server never executed"),
         ("the binlog was purged", f"{A}:1-20", f"{A}:1-12", f"the binlog of {A}:11-12 was purged"),
         ("another server's part was purged", f"{A}:1-20,{B}:1-7", f"{B}:1-3", f"the binlog of {B}:1-3 was purged"),

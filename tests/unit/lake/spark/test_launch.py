@@ -32,7 +32,7 @@ def test_queries_have_their_own_heap_and_write_nothing(tmp_path: Path) -> None:
 
 
 def test_variables_stay_off_whatever_the_operator_says(tmp_path: Path) -> None:
-    """Else texts of statements would show the environment and Java's properties."""
+    """Otherwise texts of statements would show the environment and Java's properties."""
     at = place(tmp_path, spark__sql__variable__substitute="true")
     for found in (settings(at), query_settings(at, 1 << 30)):
         assert found["spark.sql.variable.substitute"] == "false"

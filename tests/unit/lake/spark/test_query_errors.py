@@ -104,7 +104,7 @@ from syncmgr.lake.spark.query_errors import identifier, query_error, told
             {},
             None,
             Code.QUERY_FAILED,
-            "the table has no snapshot 18 any more: it was made anew, or its snapshots were expired",
+            "the table has no snapshot 18 any more: it was created again, or its snapshots were expired",
         ),
         ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
     ],

@@ -482,7 +482,7 @@ def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
 
 
 def anew() -> Bench:
-    """One of two tables is read anew, in one chunk."""
+    """One of two tables is read again, in one chunk."""
     bench = Bench()
     bench.source.chunks = 1
     bench.loads.known = {"one": Load(token="one", caught_up=True, upper=END), "two": Load(token="two", replaces=True)}

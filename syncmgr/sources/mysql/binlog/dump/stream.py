@@ -144,7 +144,7 @@ class BinlogStream:
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
         if offset >= 1 << 32:
-            raise position_lost(self._address, self._start, "it lies beyond 4 GiB of its file, where only GTIDs reach")
+            raise position_lost(self._address, self._start, "it is beyond 4 GiB of its file, where only GTIDs reach")
         self.place = None if by_gtid else offset
         self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
 

@@ -80,7 +80,7 @@ class Statements:
         """
         if self._open.taken:
             label = ".".join(min(self._open.delivered_tables | self._waiting.open_tables()))
-            reason = f"a ROLLBACK behind rows of {label}, beside a table without transactions"
+            reason = f"a ROLLBACK after rows of {label}, alongside a table without transactions"
             raise self._unsupported(reason, table=label)
         if text.strip().upper() == "ROLLBACK":
             self._transactions.end(data, start)

@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from tests.unit.console.statements.local.test_local_select import asker
 
 STATUS: Final = (
-    '{"lag_second": 75.5, "needs_operator": true, "torn": false, "server": "db:3306", "advice": "Mend \\"it\\"", '
+    '{"lag_second": 75.5, "needs_operator": true, "torn": false, "server": "db:3306", "advice": "Fix \\"it\\"", '
     '"resume_at": null, "stopped": {"a.b": {"error": 20112}}, "behind": {}, "list": [1, {"b": 3}], "text": "5"}'
 )
 QUIET: Final = '{"lag_second": null, "needs_operator": false, "stopped": {}}'
@@ -62,7 +62,7 @@ def asked(sql: str, **facts: object) -> list[tuple[object, ...]]:
         ("status->>'$.torn' <> 'true'", True),
         ("status->>'$.needs_operator' IN ('true')", True),
         ("JSON_UNQUOTE(JSON_EXTRACT(status, '$.needs_operator')) = 'true'", True),
-        ("JSON_UNQUOTE(JSON_EXTRACT(status, '$.advice')) = 'Mend \"it\"'", True),
+        ("JSON_UNQUOTE(JSON_EXTRACT(status, '$.advice')) = 'Fix \"it\"'", True),
         ("status->'$.server' = 'db:3306' AND NOT JSON_EXTRACT(status, '$.torn')", True),
         ("status->'$.list[1].b' > 2", True),
         ("status->'$.text' = '5'", True),

@@ -80,7 +80,7 @@ def test_create_sync_warns_of_what_canal_does_not_tell() -> None:
     """Of charsets where text may come, of JSON where JSON comes, of nothing else; known before any row."""
     assert caveats(untold(channel(id="INT", at="DATETIME", raw="BINARY"))) == ()
     text, document = caveats(untold(channel(id="INT", a="STRING", b="VARCHAR", c="JSON")))
-    assert "behind a, b must be utf8mb4" in text
+    assert "source columns of a, b must be utf8mb4" in text
     assert "'shop.orders'" in text
     assert "JSON of 'shop.orders'" in document
     assert "(c)" in document
