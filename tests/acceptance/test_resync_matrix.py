@@ -5,6 +5,7 @@ and without a key, whatever the columns are now.
 import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -15,7 +16,7 @@ from syncmgr.job.ddl.stopped_table import RESYNC
 from tests.acceptance.altered import BINLOG, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer
-from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.mysql import FOLDS, MysqlServer
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -499,3 +500,33 @@ def test_names_that_were_changed_back_are_found(mysql_server: MysqlServer, front
     t.server.run(f"ALTER TABLE {t.name}.t DROP COLUMN gone")
     t.insert("t", 6)
     t.wait_until_equal("t")
+
+
+@pytest.mark.long  # a server of its own; the contract tests hold what is read of it
+def test_a_table_of_a_server_without_case_comes_back(frontend: FrontendProcess, tmp_path: Path) -> None:
+    """Whatever statements of the source call it: it is stopped, read again under the server's name, and goes on."""
+    server = MysqlServer(tmp_path / "folding", "mysql", {FOLDS: "1"}).start()
+
+    def has(key: int) -> bool:
+        return bool(frontend.sql(f"SELECT id FROM {t.name}.t WHERE id = {key}"))
+
+    try:
+        t = Job(server, frontend, key=True)
+        t.wait_until_equal("t")
+        server.run(f"ALTER TABLE {t.name.upper()}.T TRUNCATE PARTITION p0")
+        t.wait_for_the_stop()
+        t.alter(f"RESYNC TABLE {t.name}.t")
+        server.run(f"INSERT INTO {t.name}.T (id) VALUES (3)")
+        t.wait_until_equal("t")
+        server.run(f"RENAME TABLE {t.name}.T TO {t.name}.Renamed", f"INSERT INTO {t.name}.RENAMED (id) VALUES (4)")
+        until(
+            lambda: 4 in [row["id"] for row in frontend.sql(f"SELECT id FROM {t.name}.t")], why="the row after RENAME"
+        )
+        t.alter(f"RESYNC TABLE {t.name}.renamed")
+        server.run(f"INSERT INTO {t.name}.renamed (id) VALUES (5)")
+        until(
+            lambda: 5 in [row["id"] for row in frontend.sql(f"SELECT id FROM {t.name}.t")], why="the row after RESYNC"
+        )
+        frontend.sql(f"STOP SYNC JOB {t.name}.job1")
+    finally:
+        server.stop()
