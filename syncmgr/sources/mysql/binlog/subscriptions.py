@@ -87,6 +87,8 @@ class Subscriptions:
 
     def connected(self, server: ServerSettings, begun: Begun | None) -> None:
         """`begun`: the sessions that begin after it; None: it cannot be told which do. Raises SOURCE_SCHEMA."""
+        if server.folds != self.server.folds:  # of a name that came before another table is meant now
+            self._by_map, self._map_bytes = {}, 0
         self.server = server
         self.unlogged.connected(begun)
         if server.lowers:
@@ -131,8 +133,7 @@ class Subscriptions:
         if name not in self.tables and self._leaver(name) is not None:
             raise self._not_left(name)
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
-            self._by_map.clear()
-            self._map_bytes = 0
+            self._by_map, self._map_bytes = {}, 0
         self._map_bytes += len(body)
         found = self._by_map[body] = self._resolve(body, name) if name in self.tables else None
         return found

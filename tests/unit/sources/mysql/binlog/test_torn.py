@@ -109,3 +109,13 @@ def test_nothing_is_an_end_while_a_torn_transaction_is_on_its_way(monkeypatch: p
     assert (first.open, first.events) == (True, 2)
     with pytest.raises(SyncError, match="events of type 200"):
         source.get(0)
+
+
+def test_a_name_means_what_the_server_of_now_means_by_it() -> None:
+    """After a failover to one that compares names without case, what came before as another table is the synced one."""
+    subscriptions = Subscriptions({("d", "t"): Subscription(columns=("a",), schema=TABLE)}, "db1:3306", unlogged())
+    spelt = MAP[27:].replace(b"\x01t\0", b"\x01T\0")
+    subscriptions.connected(ServerSettings(), None)
+    assert subscriptions.of(spelt) is None
+    subscriptions.connected(ServerSettings(folds=True), None)
+    assert subscriptions.of(spelt) is not None
