@@ -109,13 +109,12 @@ class Durability:
     def making(self, db: str, table: str) -> Iterator[None]:
         """As `writing`, of a table that is not there yet. Raises WRITES_LOST, even if a commit would repair it."""
         name = db, table
+        self._refuse_lost(name)
         number = self._begun(name)
         try:
             yield
-        except BaseException:
-            self._ended(name, number, None, wrote=False)
-            raise
-        number = self._ended(name, number, None, wrote=True)
+        finally:  # where it fails nobody knows how far it came, or whether others write to a table that is there
+            number = self._ended(name, number, None, wrote=True)
         with self._syncing:
             if self._written.get(name, -1) >= number:
                 self._sync_all()

@@ -366,3 +366,45 @@ def test_a_note_of_another_version_closes_every_table(disk: Disk) -> None:
     with pytest.raises(SyncError) as caught:
         disk.write("b")
     assert caught.value.code is Code.LAKE_DAMAGED
+
+
+def fail_to_make(disk: Disk, table: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    with suppress(InterruptedError), disk.durability.making(DB, table):
+        meanwhile()
+        raise InterruptedError
+
+
+def test_a_creation_of_unknown_outcome_counts_as_a_write(disk: Disk) -> None:
+    """It may have come as far as the catalog: what a sync for another table reports has lost it, too."""
+    fail_to_make(disk, "c", lambda: disk.move("c"))
+    disk.lost = True
+    disk.refusal("b")
+    assert "drop the table" in str(disk.refusal("c"))
+
+
+def test_a_creation_that_fails_leaves_what_is_not_confirmed(disk: Disk) -> None:
+    """The table is there already, with a commit that nobody has confirmed, or one that is under way."""
+    disk.write("a")
+
+    def commit() -> None:
+        with disk.durability.writing(DB, "a"):
+            fail_to_make(disk, "a")
+            disk.lost = True
+            disk.refusal("b")
+            disk.move("a")
+
+    with pytest.raises(SyncError) as caught:
+        commit()
+    assert caught.value.code is Code.WRITES_LOST
+
+
+def test_what_an_earlier_table_of_the_name_has_lost_is_no_matter_of_a_new_one(disk: Disk) -> None:
+    """Whoever has dropped it: the new one is on the disk."""
+    disk.write("a")
+    disk.lost = True
+    disk.refusal("a")
+    del disk.at["a"]
+    with disk.durability.making(DB, "a"):
+        disk.at["a"] = Pointer(location="anew/0", previous=None)
+    disk.write("a")
+    assert not (disk.folder / NOTE).exists()
