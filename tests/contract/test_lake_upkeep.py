@@ -59,6 +59,21 @@ def test_rows_that_others_wrote_are_folded_too(tables: Tables) -> None:
     assert [key for key in range(20) if key != 1] == [row[0] for row in before]
 
 
+@pytest.mark.parametrize("name", ["k0", "at", "number", "position", "gone"])
+def test_a_fold_reads_the_key_whatever_other_columns_are_called(tables: Tables, name: str) -> None:
+    """Names that the fold has for itself, for columns of another type too."""
+    table = tables.make()
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.sql(f"ALTER TABLE {{table}} ADD COLUMN {name} STRING")
+    table.sql("INSERT INTO {table} SELECT id, 0, 'text' FROM range(20)")
+    table.commit([(UPD, key, 1) for key in range(0, 20, 3)])
+    assert table.files(2) > 0
+    before = table.rows()
+    fold(table)
+    assert table.files(2) == 0
+    assert before == table.rows()
+
+
 @pytest.mark.parametrize("change", ["DROP IDENTIFIER FIELDS id", "SET IDENTIFIER FIELDS id, v"])
 def test_a_table_whose_identifier_was_changed_is_folded_too(tables: Tables, change: str) -> None:
     """By the columns that its deletes name: they stayed for ever, and nothing was compacted."""

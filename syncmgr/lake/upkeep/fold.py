@@ -29,6 +29,7 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 
+KEY: Final = "syncmgr_key_"  # Spark's reader fails where a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
 Key = tuple[Field, ...]
@@ -125,7 +126,7 @@ class Fold:
         return self._session.createDataFrame(pa.table(arrays, names=["at", *numbers]))
 
     def _read(self, key: Key, files: list[Content]) -> DataFrame:
-        """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
+        """The key columns under names of ours, found by field id: a column may have been renamed since."""
         return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
 
 
@@ -156,7 +157,7 @@ def key_schema(key: Key) -> StructType:
     fields = []
     for place, field in enumerate(key):
         kind = DataType.fromDDL(spark_type(field))
-        fields.append(StructField(f"k{place}", kind, metadata={"parquet.field.id": field.id}))
+        fields.append(StructField(f"{KEY}{place}", kind, metadata={"parquet.field.id": field.id}))
     return StructType(fields)
 
 
