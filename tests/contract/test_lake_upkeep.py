@@ -10,6 +10,7 @@ from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.sync_job import JobId
+from syncmgr.lake.iceberg import catalog_file, metadata_file
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
 from syncmgr.meta.codec import Vault
@@ -141,6 +142,34 @@ def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
     assert [row[0] for row in past] == [2]
     assert table.rows() == [(1, 3)]
     table.commit([(UPD, 1, 4)])
+
+
+def test_expiry_keeps_the_consistent_point_whatever_clock_others_have(tables: Tables) -> None:
+    """Iceberg takes a commit by a writer whose clock is up to a minute behind, and expires by time."""
+    table = tables.make()
+    kept = table.commit([(UPD, 1, 0)]).snapshot
+    table.sql(FOREIGN_ROW)
+    table.commit([(UPD, 1, 1)])
+    iceberg = table.lake.iceberg()
+    assert kept is not None
+    set_clock_back(table, listed(table)[1], second=5)
+    expire(iceberg, table.lake.upkeep_session(), table.db, table.name, kept)
+    assert kept in listed(table)
+    past = iceberg.spark.sql(f"SELECT id, v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
+    assert [tuple(row) for row in past] == [(1, 0)]
+
+
+def set_clock_back(table: LakeTable, snapshot: int, second: int) -> None:
+    """As if the writer of a snapshot had had such a clock."""
+    file = table.lake.place.catalog_file
+    location = catalog_file.pointers(file)[f"{table.db}.{table.name}"].location
+    now = Path(location.removeprefix("file:"))
+    told = metadata_file.read(now)
+    for each in (*told["snapshots"], *told["snapshot-log"]):
+        each["timestamp-ms"] -= 1000 * second * (each["snapshot-id"] == snapshot)
+    anew = now.with_name(f"99999-{now.name.partition('-')[2]}")
+    anew.write_bytes(metadata_file.content(anew, told))
+    catalog_file.move(file, lambda at: f"file:{anew}" if at == location else at)
 
 
 @pytest.fixture

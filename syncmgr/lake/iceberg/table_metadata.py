@@ -149,6 +149,16 @@ class TableMetadata(JavaApi):
         found = table.snapshot(snapshot)
         return None if found is None else int(found.timestampMillis())
 
+    def earliest_from(self, table: Java, snapshot: int) -> int | None:
+        """The least time, in Unix milliseconds, of a snapshot and all that came later: by another clock one of those
+        may be older. None where it was expired.
+        """
+        found = table.snapshot(snapshot)
+        if found is None:
+            return None
+        later = listed(table.snapshots())[int(table.snapshots().indexOf(found)) :]
+        return min(int(each.timestampMillis()) for each in later)
+
     def writers(self, table: Java, mark: str, since: int) -> set[str]:
         """The values of a mark in the summaries of snapshots from `since` on, Unix milliseconds."""
         found: set[str] = set()

@@ -298,7 +298,7 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
     Iceberg's Java call would delete Puffin files of which other vectors are still in force.
     """
     loaded = iceberg.load(db, table)
-    kept = iceberg.committed_at(loaded, oldest)
+    kept = iceberg.earliest_from(loaded, oldest)  # Iceberg goes by time, and drops all before the first that is older
     if kept is None:
         return 0
     older = iceberg.older_snapshots(loaded, oldest)
