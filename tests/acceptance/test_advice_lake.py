@@ -191,7 +191,7 @@ def test_a_lost_identifier_is_set_again(mysql_server: MysqlServer, frontend: Fro
     spark("ALTER TABLE lake.advised_spec.t DROP IDENTIFIER FIELDS id")
     spark("ALTER TABLE lake.advised_spec.t ADD PARTITION FIELD bucket(2, a)")
     t.run("INSERT INTO advised_spec.t VALUES (11, 1, 'new', 1)")
-    assert "mend what it lacks (an identifier: ALTER TABLE ... SET IDENTIFIER FIELDS in Spark)" in t.until_told(
+    assert "fix what it lacks (an identifier: ALTER TABLE ... SET IDENTIFIER FIELDS in Spark)" in t.until_told(
         Code.SPEC_CHANGED
     )
     spark("ALTER TABLE lake.advised_spec.t SET IDENTIFIER FIELDS id")
