@@ -444,7 +444,7 @@ def test_wrong_folders_are_refused(house: House, tmp_path: Path) -> None:
     full.mkdir()
     (full / "a").touch()
     assert_is_refused(Code.BACKUP_REFUSED, "not an empty folder", lambda: house.back_up(full))
-    assert_is_refused(Code.BACKUP_REFUSED, "a part of", lambda: house.back_up(house.var / "lake" / "copy"))
+    assert_is_refused(Code.BACKUP_REFUSED, "among the files", lambda: house.back_up(house.var / "lake" / "copy"))
     assert_is_refused(Code.BACKUP_REFUSED, "no frontend has run", lambda: House(tmp_path / "x").back_up(tmp_path / "y"))
     assert_is_refused(Code.BACKUP_BROKEN, "backup.json", lambda: house.restore(full))
     house.back_up(tmp_path / "copy")
