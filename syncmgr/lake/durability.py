@@ -63,6 +63,7 @@ class Durability:
         self._written: dict[Name, int] = {}  # with a number of its own for each begin and end of a write
         self._confirmed: dict[Name, str] = {}
         self._lost: dict[Name, _Lost] = {}
+        self._reopened: set[Name] = set()  # lost, and new: the first commit that a sync confirms makes up for it
         self._unreadable: str | None = None  # what was noted by an earlier life
 
     def open(self) -> None:
@@ -118,7 +119,7 @@ class Durability:
         with self._syncing:
             if self._written.get(name, -1) >= number:
                 self._sync_all()
-        if name in self._lost:
+        if name in self._lost and name not in self._reopened:
             raise _error(self._lost[name])
 
     def confirm(self) -> None:
@@ -154,6 +155,7 @@ class Durability:
         with self._lock:
             self._written.pop((db, table), None)
             self._confirmed.pop((db, table), None)
+            self._reopened.discard((db, table))
             if self._lost.pop((db, table), None) is not None:
                 self._save()
 
@@ -189,7 +191,7 @@ class Durability:
         self.open()
         with self._lock:
             settled = {name: number for name, number in self._written.items() if not self._writers[name]}
-        pointers = {name: self._location(name) for name in settled}
+        pointers = {name: self._read_pointer(name) for name in settled}
         assert self._descriptor is not None
         try:
             self._sync(self._descriptor, self._folder)
@@ -197,14 +199,25 @@ class Durability:
             self._lose(error)
             return error
         with self._lock:
-            for name, location in pointers.items():
-                if self._written.get(name) == settled[name] and location is not None:
-                    self._written.pop(name, None)
-                    self._confirmed[name] = location
+            for name, pointer in pointers.items():
+                if pointer is not None and self._written.get(name) == settled[name]:
+                    self._settle(name, pointer)
         return None
+
+    def _settle(self, name: Name, pointer: Pointer) -> None:
+        """What the disk has taken, but for the first metadata of a table that was made while it lost writes."""
+        if name in self._reopened:
+            if pointer.previous is None:
+                return
+            self._reopened.discard(name)
+            self._lost.pop(name, None)
+            self._save()
+        self._written.pop(name, None)
+        self._confirmed[name] = pointer.location
 
     def _lose(self, error: OSError) -> None:
         with self._lock:
+            self._reopened -= self._written.keys()
             lost = [name for name in self._written if name not in self._lost]
             for name in lost:
                 before = self._confirmed[name] if self._is_confirmed(name) else self._previous(name)
@@ -247,18 +260,21 @@ class Durability:
         if self._unreadable is not None:
             raise SyncError(Code.LAKE_DAMAGED, reason=self._unreadable)
         lost = self._lost.get(name)
-        if lost is None:
+        if lost is None or name in self._reopened:
             return
         location = self._location_of(lost)
         if self._writers[name] or not (location is None or self._is_harmless(lost, location)):
             raise _error(lost)
         with self._lock:
-            self._lost.pop(name, None)
             if not self._writers[name]:
                 self._written.pop(name, None)
+            if location is not None and lost.before is None:
+                self._reopened.add(name)
+            else:
+                self._lost.pop(name, None)
+                self._save()
             if location is not None and location == lost.before:
                 self._confirmed[name] = location
-            self._save()
         with self._syncing:
             self._sync_all()  # what it still reports was written before the table was set back
 

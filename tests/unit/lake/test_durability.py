@@ -326,11 +326,43 @@ def test_a_table_whose_making_is_lost_is_written_by_its_first_commit(disk: Disk)
         disk.move("c")
     assert caught.value.code is Code.WRITES_LOST
     assert "drop the table and create it again" in str(caught.value)
+    disk.write("c", wrote=False)
     assert "table" in (disk.folder / NOTE).read_text()
     disk.write("c")
     assert not (disk.folder / NOTE).exists()
     disk.lost = True
     assert "c/1" in str(disk.refusal("c"))
+
+
+def test_the_metadata_of_a_making_that_is_lost_are_never_named_as_those_on_the_disk(disk: Disk) -> None:
+    """Not even when the first commit is lost as well: there is nothing to set the table back to, in any life."""
+    disk.new, disk.lost = {"c"}, True
+    with pytest.raises(SyncError), disk.durability.making(DB, "c"):
+        disk.move("c")
+
+    def commit() -> None:
+        with disk.durability.writing(DB, "c"):
+            disk.move("c")
+            disk.lost = True
+
+    with pytest.raises(SyncError) as caught:
+        commit()
+    assert "drop the table and create it again" in str(caught.value)
+    disk.durability.close()
+    disk.durability = disk.started()
+    disk.durability.open()
+    assert "drop the table and create it again" in str(disk.refusal("c"))
+
+
+def test_a_look_at_a_new_table_beside_its_first_commit_refuses_neither(disk: Disk) -> None:
+    """Its making was lost; nothing has been since."""
+    disk.new, disk.lost = {"c"}, True
+    with pytest.raises(SyncError), disk.durability.making(DB, "c"):
+        disk.move("c")
+    with disk.durability.writing(DB, "c"):
+        disk.move("c")
+        disk.write("c", wrote=False)
+    assert not (disk.folder / NOTE).exists()
 
 
 def test_a_table_with_rows_of_which_nothing_was_confirmed_stays_closed(disk: Disk) -> None:
