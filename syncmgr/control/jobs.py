@@ -65,6 +65,7 @@ class Jobs:
         catalog: Catalog,
         tables: LakeTables,
         upkeep: Upkeep,
+        upkeep_failure: Callable[[str, str], str | None],
         inspect: Inspect,
         survey: Survey,
         check_exact: CheckExact,
@@ -75,7 +76,9 @@ class Jobs:
         max_jobs: Callable[[], int],
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
-        """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
+        """`upkeep_failure`: of a target. `drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`:
+        of a job's properties.
+        """
         self._store = store
         self._catalog = catalog
         self._chunk_rows = chunk_rows
@@ -95,7 +98,7 @@ class Jobs:
         self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
         self.runs = LiveRuns(store.jobs)
         self._readers = OneReader(self.runs.changing, lambda: store.jobs.all(live=True))
-        self._showing = Showing(store, upkeep, self.runs.of)
+        self._showing = Showing(store, upkeep, upkeep_failure, self.runs.of)
         self._new_tables = NewTables(store, catalog, binlog, self._joining, self.runs)
         self.lives = JobLives(
             jobs=store.jobs,

@@ -17,12 +17,12 @@ from syncmgr.job.show_sync import (
     Fact,
     Figures,
     index_facts,
-    last_upkeep,
     pause_facts,
     refused_facts,
     show_row,
     snapshot_facts,
     status_json,
+    upkeep_facts,
 )
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
@@ -45,10 +45,16 @@ class Run(Protocol):
 class Showing:
     """Reads at each call. Safe to use from any thread."""
 
-    def __init__(self, store: Store, upkeep: Upkeep, run_of: Callable[[JobId], Run | None]) -> None:
-        """`run_of`: a job's run, None: it does not run."""
+    def __init__(
+        self,
+        store: Store,
+        upkeep: Upkeep,
+        upkeep_failure: Callable[[str, str], str | None],
+        run_of: Callable[[JobId], Run | None],
+    ) -> None:
+        """`upkeep_failure`: of a target, None: there is none. `run_of`: a job's run, None: it does not run."""
         self._store = store
-        self._upkeep = upkeep
+        self._upkeep, self._upkeep_failure = upkeep, upkeep_failure
         self._run_of = run_of
 
     def row(self, job: SyncJob) -> tuple[str | None, ...]:
@@ -66,12 +72,15 @@ class Showing:
             needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),
-            upkeep={c.target: last_upkeep(self._upkeep.upkeep_log(c.target_db, c.target)) for c in job.channels},
+            upkeep={c.target: self._upkeep_facts(c.target_db, c.target) for c in job.channels},
             index={c.target: index_facts(self._upkeep.index(c.target_db, c.target)) for c in job.channels if c.keys},
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
             refused=refused,
         )
         return show_row(job, status, is_ending=self._run_of(job.id) is not None)
+
+    def _upkeep_facts(self, db: str, target: str) -> dict[str, str | None]:
+        return upkeep_facts(self._upkeep.upkeep_log(db, target), self._upkeep_failure(db, target))
 
     def _refused(self, job: SyncJob) -> dict[str, dict[str, Fact]]:
         """Tables that its patterns mean and that could not join it."""

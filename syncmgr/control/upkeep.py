@@ -32,6 +32,12 @@ class TargetUpkeep:
     ) -> None:
         self._lake, self._store, self._recovers, self._keep_second = lake, store, recovers, keep_second
         self._troubles = {kind: Lasting(log) for kind in (UPKEEP, EXPIRY)}
+        self._failing: dict[str, dict[tuple[str, str], str]] = {UPKEEP: {}, EXPIRY: {}}
+
+    def failure(self, db: str, table: str) -> str | None:
+        """Why the last upkeep or expiry of a target failed; None: neither did. From any thread."""
+        found = [f"{kind}: {failing[db, table]}" for kind, failing in self._failing.items() if (db, table) in failing]
+        return "; ".join(found) or None
 
     def upkeep(self) -> None:
         """What a crash has left is committed first: upkeep would take the time of it."""
@@ -58,16 +64,17 @@ class TargetUpkeep:
         """
         if not self._lake.serves:
             return  # Spark itself says why
-        found = dict[str, str]()
+        found = dict[tuple[str, str], str]()
         for job in self._store.jobs.all(live=True):
-            for channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.values():
+            for target, channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.items():
                 try:
                     do(job, channel)
                 except SyncError as error:
                     if error.code is Code.LAKE_STARTING:
                         return  # so it is for every table; Spark itself says when it is ready
-                    found[f"{kind} of {channel.target_db}.{channel.target}"] = str(error)
+                    found[target] = str(error)
                 except Exception as error:
-                    log.exception("%s of %s.%s", kind, channel.target_db, channel.target)
-                    found[f"{kind} of {channel.target_db}.{channel.target}"] = repr(error)
-        self._troubles[kind].tell(found)
+                    log.exception("%s of %s.%s", kind, *target)
+                    found[target] = repr(error)
+        self._failing[kind] = found
+        self._troubles[kind].tell({f"{kind} of {db}.{table}": text for (db, table), text in found.items()})

@@ -71,9 +71,15 @@ class Frontend:
         self.catalog = Catalog(self.lake.tables, self._store.jobs.target_of)
         self.users = Users(self._store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
-        self.jobs = self._jobs()
+        upkeep = TargetUpkeep(
+            self.lake,
+            self._store,
+            lambda job_id: self.jobs.runs.recovers(job_id),  # noqa: PLW0108 - there are no jobs yet
+            lambda: settings.seconds("consistent_point_keep_second"),
+        )
+        self.jobs = self._jobs(upkeep)
         self.history = History(self._store, self.jobs, self.lake.tables)
-        self._scheduler = self._scheduled()
+        self._scheduler = self._scheduled(upkeep)
         self._console = Console(
             self,
             limits=console_limits(settings),
@@ -82,7 +88,7 @@ class Frontend:
             tls_folder=tls_folder(settings),
         )
 
-    def _jobs(self) -> Jobs:
+    def _jobs(self, upkeep: TargetUpkeep) -> Jobs:
         settings, sources = self._settings, Sources(self._settings)
         runs = Runs(settings, sources, self._store, self.catalog, self.lake, self._pool)
         return Jobs(
@@ -90,6 +96,7 @@ class Frontend:
             catalog=self.catalog,
             tables=self.lake.tables,
             upkeep=self.lake,
+            upkeep_failure=upkeep.failure,
             inspect=sources.inspect,
             survey=sources.survey,
             check_exact=sources.check_exact,
@@ -101,11 +108,7 @@ class Frontend:
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
 
-    def _scheduled(self) -> Scheduler:
-        def keep_second() -> float:
-            return self._settings.seconds("consistent_point_keep_second")
-
-        upkeep = TargetUpkeep(self.lake, self._store, self.jobs.runs.recovers, keep_second)
+    def _scheduled(self, upkeep: TargetUpkeep) -> Scheduler:
         return Scheduler(
             self.jobs.lives.tick,
             self._settings.seconds("sync_checker_interval_second"),

@@ -270,9 +270,11 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Bring the target back under its name, then RESUME: its rows wait. Otherwise STOP the job.", of_many=_LEAVE
     ),
     Code.UNKNOWN_COLUMN: _O(
-        "The target has lost a column: add it again, by ALTER TABLE in Spark. ALTER SYNC JOB ... RESYNC TABLE brings "
-        "the values of the rows that are there. Then RESUME.",
-        on_canal="The target has lost a column. " + _CANAL,
+        "The target has lost a column. If it was renamed, rename it back, by ALTER TABLE in Spark, then RESUME. If it "
+        "was dropped, add it again; ALTER SYNC JOB ... RESYNC TABLE brings the values of the rows that are there. Then "
+        "RESUME.",
+        on_canal="The target has lost a column. If it was renamed, rename it back, by ALTER TABLE in Spark, then "
+        "RESUME. Otherwise " + _CANAL,
     ),
     Code.COLUMN_NOT_COVERED: _O(
         "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the "

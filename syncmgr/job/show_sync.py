@@ -64,9 +64,9 @@ class Ran(Protocol):
     def at(self) -> float: ...
 
 
-def last_upkeep(log: Iterable[Ran]) -> dict[str, str | None]:
-    """When each kind of upkeep ran last, from a log that is oldest first."""
-    return {str(ran.kind): _time(ran.at) for ran in log}
+def upkeep_facts(log: Iterable[Ran], failure: str | None) -> dict[str, str | None]:
+    """When each kind of upkeep ran last, from a log that is oldest first; and why the last try failed, if it did."""
+    return {str(ran.kind): _time(ran.at) for ran in log} | ({} if failure is None else {"error": failure})
 
 
 class IndexStanding(Protocol):
@@ -220,7 +220,7 @@ def status_json(
 ) -> str:
     """The Status column. `server`: who is read now. `paused`: see pause_facts.
     `synced`: up to where of the source's time the oldest of its tables has all, `lag`: seconds since.
-    `upkeep`: by target table, when each kind ran last.
+    `upkeep`: by target table, when each kind ran last, and why it fails.
     `index`: by target table with a key, how its key index stands.
     `snapshot`: by target table that began with one, how far it is.
     `refused`: by source table that a pattern means, why it could not join.

@@ -79,9 +79,23 @@ def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: Front
     spark("ALTER TABLE lake.advised_column.t DROP COLUMN d")
     t.run("INSERT INTO advised_column.t VALUES (11, 1, 'new', 1)")
     advice = t.until_paused(Code.UNKNOWN_COLUMN)
-    assert "add it again, by ALTER TABLE in Spark. ALTER SYNC JOB ... RESYNC TABLE brings the values" in advice
+    assert "add it again; ALTER SYNC JOB ... RESYNC TABLE brings the values" in advice
     spark("ALTER TABLE lake.advised_column.t ADD COLUMN d DECIMAL(8, 2)")
     t.resync()
+    t.until_well()
+
+
+def test_a_renamed_column_is_renamed_back(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
+    """1054: its values are still there, so that RESUME is enough."""
+    t = Patient("advised_rename", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    spark("ALTER TABLE lake.advised_rename.t RENAME COLUMN d TO dd")
+    t.run("INSERT INTO advised_rename.t VALUES (11, 1, 'new', 1)", "DELETE FROM advised_rename.t WHERE id = 1")
+    assert "If it was renamed, rename it back, by ALTER TABLE in Spark, then RESUME." in t.until_paused(
+        Code.UNKNOWN_COLUMN
+    )
+    spark("ALTER TABLE lake.advised_rename.t RENAME COLUMN dd TO d")
+    t.resume()
     t.until_well()
 
 

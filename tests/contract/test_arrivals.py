@@ -148,6 +148,7 @@ class House:
             catalog=self.lake,
             tables=self.lake,  # type: ignore[arg-type]
             upkeep=self.lake,  # type: ignore[arg-type]
+            upkeep_failure=lambda *_: None,
             inspect=self.inspect,
             survey=self.survey,
             check_exact=lambda *_: None,

@@ -70,7 +70,7 @@ class Budget:
             if others + size > self._most():
                 self._used.pop(id(owner), None)
                 raise UnindexableError(
-                    f"it needs {size} bytes and key_index_max_bytes has {self._most() - others} left"
+                    f"it needs {size} bytes and key_index_max_bytes has {max(0, self._most() - others)} left"
                 )
             self._used[id(owner)] = size
 

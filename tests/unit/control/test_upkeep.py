@@ -67,6 +67,22 @@ def test_a_table_that_fails_keeps_no_other_from_its_turn(
     assert any(".b: " in message for message in caplog.messages)
 
 
+def test_a_failure_is_shown_until_the_next_success() -> None:
+    """Of its own table alone, with what failed: an operator does not read the log of a job that goes on."""
+    lake = Targets(failing={"b": SyncError(Code.LAKE_FAILED, reason="a reason")})
+    upkeep, [job] = upkeep_of(lake), OneJob().all(live=True)
+    db = job.channels[0].target_db
+    upkeep.upkeep()
+    upkeep.expire()
+    assert upkeep.failure(db, "a") is None
+    assert (upkeep.failure(db, "b") or "").count("a reason") == 2
+    lake.failing.clear()
+    upkeep.upkeep()
+    assert (upkeep.failure(db, "b") or "").startswith("expiry: ")
+    upkeep.expire()
+    assert upkeep.failure(db, "b") is None
+
+
 def test_nothing_is_tried_while_the_lake_starts() -> None:
     """So it is for every table."""
     lake = Targets(failing={"b": SyncError(Code.LAKE_STARTING, reason="a reason")})

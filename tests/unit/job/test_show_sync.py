@@ -15,11 +15,11 @@ from syncmgr.job.show_sync import (
     Figures,
     behind_facts,
     index_facts,
-    last_upkeep,
     pause_facts,
     show_row,
     snapshot_row,
     status_json,
+    upkeep_facts,
 )
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange
@@ -100,7 +100,7 @@ def test_status_is_json() -> None:
         state="ready", reason=None, rows=10, bytes=160, snapshot=7, equality_deletes=0, missing=0
     )
     index = {"orders": index_facts(standing)}
-    upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
+    upkeep = {"orders": upkeep_facts([SimpleNamespace(kind="fold", at=0.0), folded], "upkeep: no space")}
     snapshot = {"orders": {"phase": "snapshot", "rows": 3}}
     told = {"server": "db1:3306", "upkeep": upkeep, "index": index, "snapshot": snapshot}
     assert status(figures, TABLE, synced=98.76543, lag=1.23457, **told) == {
@@ -118,7 +118,7 @@ def test_status_is_json() -> None:
         "stopped": {},
         "refused": {},
         "behind": {},
-        "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
+        "upkeep": {"orders": {"fold": "2020-09-13 12:26:40", "error": "upkeep: no space"}},
         "index": {
             "orders": {
                 "state": "ready",
