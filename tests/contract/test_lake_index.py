@@ -66,7 +66,7 @@ class Source:
 
 
 SHAPES = [
-    pytest.param(PLAIN, ("id",), lambda n: (n,), {}, id="one integer"),
+    pytest.param(PLAIN, ("id",), lambda n: (n,), {}, id="one integer", marks=pytest.mark.long),
     pytest.param(f"{PLAIN} DISTRIBUTED BY HASH(id) BUCKETS 4", ("id",), lambda n: (n,), {}, id="buckets"),
     pytest.param(f'{PLAIN} PROPERTIES ("format-version" = "2")', ("id",), lambda n: (n,), {}, id="format v2"),
     pytest.param(
@@ -83,6 +83,7 @@ SHAPES = [
         lambda n: (np.datetime64("2020-01-01").astype(object).replace(day=1 + n % 3), bytes([n, 0])),
         {"d": pa.date32(), "f": pa.binary()},
         id="days and bytes",
+        marks=pytest.mark.long,
     ),
 ]
 
@@ -167,7 +168,7 @@ def test_a_fold_uses_the_index(tables: Tables) -> None:
     assert_right(table)
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_a_fold_without_the_index(tables: Tables, version: int) -> None:
     """Where there is no index a scan of the table finds what equality deletes hit, beside vectors that were there."""
     table = tables.make(f'{PLAIN} PROPERTIES ("format-version" = "{version}")')

@@ -87,7 +87,14 @@ def twins(tables: Tables, definition: str, keys: Sequence[str]) -> tuple[LakeTab
     return plain, tables.make(definition, tuple(TYPES), tuple(keys), types=TYPES, where="1 = 1")
 
 
-@pytest.mark.parametrize("keys", [("id",), ("id", "words"), ()], ids=["integer key", "hashed key", "no key"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param(("id",), id="integer key", marks=pytest.mark.long),
+        pytest.param(("id", "words"), id="hashed key"),
+        pytest.param((), id="no key"),
+    ],
+)
 def test_both_ways_make_the_same_table(tables: Tables, spark_writes: list[str], keys: tuple[str, ...]) -> None:
     """Rows of every type, several changes of a key and several files: what Arrow writes is what Spark writes."""
     names = ", ".join(keys)

@@ -80,7 +80,7 @@ def off(table: LakeTable) -> None:
     ("work", "locks", "indexed"),
     [
         pytest.param(fold, True, True, id="fold, indexed"),
-        pytest.param(fold, True, False, id="fold, not indexed"),
+        pytest.param(fold, True, False, id="fold, not indexed", marks=pytest.mark.long),
         pytest.param(compaction, False, True, id="compaction, indexed"),
         pytest.param(compaction, False, False, id="compaction, not indexed", marks=pytest.mark.long),
         pytest.param(own_compaction, True, True, id="own compaction, indexed"),
@@ -145,7 +145,9 @@ def held_up(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
     monkeypatch.setattr(Fold, "_commit", after_work)
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize(
+    "indexed", [pytest.param(True, id="indexed"), pytest.param(False, id="not indexed", marks=pytest.mark.long)]
+)
 def test_a_commit_beside_upkeep(tables: Tables, monkeypatch: pytest.MonkeyPatch, *, indexed: bool) -> None:
     """An epoch that is committed between the scan of a fold and its commit stays, and so do its deletes."""
     table = tables.make()

@@ -15,7 +15,9 @@ def rolled_back(table: LakeTable, snapshot: int | None) -> None:
     table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {snapshot})")
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize(
+    "indexed", [pytest.param(True, id="indexed"), pytest.param(False, id="not indexed", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("cut_off", [False, True], ids=["whole history", "expired history"])
 def test_an_epoch_that_was_rolled_back_before_its_answer(tables: Tables, *, cut_off: bool, indexed: bool) -> None:
     """The token outlives a roll-back: an epoch whose rows have gone is not passed over, nor is anything behind it."""

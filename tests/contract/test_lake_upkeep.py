@@ -29,7 +29,7 @@ def fold(table: LakeTable) -> None:
     Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", marks=pytest.mark.long)])
 def test_after_a_fold_every_reader_sees_the_same_rows(tables: Tables, place: str) -> None:
     """A fold leaves no equality delete, and pyiceberg, which refuses those, reads what Spark reads."""
     table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
@@ -60,7 +60,9 @@ def test_rows_that_others_wrote_are_folded_too(tables: Tables) -> None:
     assert [key for key in range(20) if key != 1] == [row[0] for row in before]
 
 
-@pytest.mark.parametrize("name", ["k0", "at", "number", "position", "gone"])
+@pytest.mark.parametrize(
+    "name", ["k0", *(pytest.param(name, marks=pytest.mark.long) for name in ("at", "number", "position", "gone"))]
+)
 def test_a_fold_reads_the_key_whatever_other_columns_are_called(tables: Tables, name: str) -> None:
     """Names that the fold has for itself, for columns of another type too."""
     table = tables.make()
@@ -75,7 +77,9 @@ def test_a_fold_reads_the_key_whatever_other_columns_are_called(tables: Tables, 
     assert before == table.rows()
 
 
-@pytest.mark.parametrize("change", ["DROP IDENTIFIER FIELDS id", "SET IDENTIFIER FIELDS id, v"])
+@pytest.mark.parametrize(
+    "change", ["DROP IDENTIFIER FIELDS id", pytest.param("SET IDENTIFIER FIELDS id, v", marks=pytest.mark.long)]
+)
 def test_a_table_whose_identifier_was_changed_is_folded_too(tables: Tables, change: str) -> None:
     """By the columns that its deletes name: they stayed for ever, and nothing was compacted."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")

@@ -214,7 +214,7 @@ def test_an_epoch_without_rows_is_borne_by_a_table_that_lacks_columns(
     assert target.rows() == [(n, n * 2, date(2024, 2, 29)) for n in range(100)]
 
 
-@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize("expires", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_roll_back_between_chunks_is_noticed(
     mysql_server: MysqlServer, db: str, tables: Tables, *, expires: bool
 ) -> None:
@@ -313,9 +313,16 @@ def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, 
         with pytest.raises(SyncError) as caught:
             reading.result(0)
         assert caught.value.code is Code.INTERRUPTED
+    end_sleeping(mysql_server)
     assert target.rows() == []
     assert target.lake.commit(commit).rows == 10
     until(lambda: target.stray_files() == set(), why="no file of the first reading")
+
+
+def end_sleeping(server: MysqlServer) -> None:
+    """Its tables could not be dropped before."""
+    asleep = "SELECT id FROM information_schema.processlist WHERE info LIKE '%SLEEP(3)%' AND id <> CONNECTION_ID()"
+    server.run(*(f"KILL {row[0]}" for row in server.run(asleep)))
 
 
 def given_up(target: LakeTable, commit: ChannelCommit, reading: "Future[ChannelCommitted]") -> bool:
