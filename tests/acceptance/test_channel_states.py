@@ -201,7 +201,9 @@ def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer,
     assert 0 < job.job["Status"]["lag_second"] < 600
 
 
-@pytest.mark.parametrize("ahead", [-86400, 86400], ids=["yesterday", "tomorrow"])
+@pytest.mark.parametrize(
+    "ahead", [pytest.param(-86400, id="yesterday", marks=pytest.mark.long), pytest.param(86400, id="tomorrow")]
+)
 def test_a_session_that_sets_its_time_moves_nothing_by_a_day(
     mariadb_server: MysqlServer, fe: FrontendProcess, ahead: int
 ) -> None:

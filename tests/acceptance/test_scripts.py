@@ -233,7 +233,9 @@ def path_with(flavour: Flavour) -> str:
 
 @pytest.mark.mysql
 @pytest.mark.spark
-@pytest.mark.parametrize(("flavour", "says"), [("mysql", "server (Ver "), ("mariadb", "-MariaDB")])
+@pytest.mark.parametrize(
+    ("flavour", "says"), [("mysql", "server (Ver "), pytest.param("mariadb", "-MariaDB", marks=pytest.mark.long)]
+)
 def test_the_demo_ends_equal_and_leaves_nothing_behind(tmp_path: Path, flavour: Flavour, says: str) -> None:
     """bin/demo.sh proves both sides equal, and takes its folder and processes away; on Debian its server is MariaDB."""
     env = {**jvm.environment(), "TMPDIR": str(tmp_path), "PATH": path_with(flavour)}

@@ -570,8 +570,15 @@ def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_serv
         reader.until(lambda: found(reader, mysql_db) == expected)  # canal waits 10 to 20 s
 
 
-@pytest.mark.parametrize("asks", [False, True], ids=["at-once", "torn"])
-@pytest.mark.parametrize("gtid", [False, True], ids=["coordinates", "gtids"])
+@pytest.mark.parametrize(
+    ("gtid", "asks"),
+    [
+        pytest.param(False, True, id="coordinates, torn"),
+        pytest.param(True, False, id="gtids, at once"),
+        pytest.param(False, False, id="coordinates, at once", marks=pytest.mark.long),
+        pytest.param(True, True, id="gtids, torn", marks=pytest.mark.long),
+    ],
+)
 def test_a_transaction_that_canal_begins_to_read_anew_comes_once(
     canal: Start, mysql_server: MysqlServer, mysql_db: str, *, gtid: bool, asks: bool
 ) -> None:

@@ -85,7 +85,7 @@ def follow(replica: MysqlServer, source: MysqlServer) -> None:
     replica.run(f"CHANGE REPLICATION SOURCE TO {there}, {where}, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
 
 
-@pytest.fixture(params=FILES)
+@pytest.fixture(params=[pytest.param(each, marks=[pytest.mark.long] if each == "as many" else []) for each in FILES])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """Of a table that is older than whatever canal asks the standby for again (a minute)."""
     need_canal()
@@ -180,7 +180,7 @@ def test_a_standby_loses_no_row_of_a_job_that_was_away(pair: Pair, *, more: bool
     "pair",
     [
         "fewer",
-        "as many",
+        pytest.param("as many", marks=pytest.mark.long),
         pytest.param("more", marks=pytest.mark.xfail(reason="what is less than 10 s older looks like the same server")),
     ],
     indirect=True,
