@@ -39,7 +39,8 @@ class ColumnDefinition:
 
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
     `expression`: from which its values follow. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
-    `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
+    `dated`: a NOT NULL TIMESTAMP in which a NULL becomes the time of the statement. `undeclared`: one of a session with
+    explicit_defaults_for_timestamp OFF. `updated`: it has ON UPDATE.
     `versioned`: its rows of the past stay in the table. `checked`: a CHECK beside it. `cascades`: a foreign key beside
     it changes rows of its table.
     """
@@ -53,6 +54,8 @@ class ColumnDefinition:
     unique: bool = False
     primary: bool = False
     dated: bool = False
+    undeclared: bool = False
+    updated: bool = False
     versioned: bool = False
     checked: bool = False
     cascades: bool = False
@@ -181,9 +184,12 @@ class MergeTables:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quiet:
-    """Leaves rows and columns as they are. `what`: the clause, by name."""
+    """Leaves rows and columns as they are. `what`: the clause, by name. `default`: the column whose DEFAULT it changes,
+    "" if it changes none.
+    """
 
     what: str
+    default: str = ""
 
 
 Clause = (

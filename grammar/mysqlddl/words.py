@@ -37,7 +37,9 @@ class Modes:
     explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
     `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length. `short_reals`: REAL_AS_FLOAT.
-    `keys_beside`: REFERENCES beside a column makes a foreign key, as it does not in MySQL 8.
+    `keys_beside`: REFERENCES beside a column makes a foreign key, as it does not in MySQL 8. `keeps_zeros`:
+    NO_AUTO_VALUE_ON_ZERO. `narrow`: texts are converted to a charset of the connection that is not the client's, and
+    that may lack characters.
     """
 
     ansi_quotes: bool = False
@@ -50,6 +52,8 @@ class Modes:
     pads: bool = False
     short_reals: bool = False
     keys_beside: bool = True
+    keeps_zeros: bool = False
+    narrow: bool = False
 
     def folded(self, table: tuple[str, str]) -> tuple[str, str]:
         """As the server compares names, of a database and in it."""

@@ -76,9 +76,7 @@ class Jobs:
         max_jobs: Callable[[], int],
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
-        """`upkeep_failure`: of a target. `drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`:
-        of a job's properties.
-        """
+        """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store = store
         self._catalog = catalog
         self._chunk_rows = chunk_rows

@@ -116,7 +116,7 @@ def _shadow_of(stored: Json) -> Shadow:
 
 def _table_of(stored: Json) -> SourceTable:
     """Earlier versions stored charsets under the names that the server gave them, and neither unique keys nor generated
-    columns.
+    columns nor which one is AUTO_INCREMENT.
     """
     charset = of_today(stored.get("charset"))
     unique, generated = stored.get("unique"), stored.get("generated")
@@ -134,7 +134,7 @@ def _unique_key_of(stored: Json) -> UniqueKey:
 
 
 def _generated_of(stored: Json) -> GeneratedColumn:
-    return GeneratedColumn(name=stored["name"], reads=tuple(stored["reads"]))
+    return GeneratedColumn(**(stored | {"reads": tuple(stored["reads"])}))
 
 
 def _column_of(stored: Json) -> SourceColumn:

@@ -42,7 +42,10 @@ AT: Final = "SET timestamp = 1700000000.123456"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A column `v` as `kind` with one value, and clauses of an ALTER. `why`: of the pause, "" where it is followed."""
+    """A column `v` as `kind` with one value, and clauses of an ALTER. `why`: of the pause, "" where it is followed.
+
+    `session`: what else is set, after a comma.
+    """
 
     kind: str
     value: str
@@ -52,6 +55,7 @@ class Case:
     zone: str = "+00:00"
     on: frozenset[str] = BOTH
     table: str = "CHARACTER SET utf8mb4"
+    session: str = ""
 
 
 def adds(definition: str, why: str = "", **facts: Any) -> Case:
@@ -64,6 +68,9 @@ def modifies(kind: str, value: str, now: str, why: str = "", **facts: Any) -> Ca
 
 CHANGES: Final = "which may change its values"
 UNKNOWN: Final = '"on_old_values" = "null"'
+NUMBERED: Final = "becomes AUTO_INCREMENT"
+LABELS: Final = "has labels that are alike in some collations"
+IMPLICIT: Final = ", explicit_defaults_for_timestamp = OFF"
 CASES: Final = (
     # digits of floats
     modifies("DOUBLE", "1.23456789", "DOUBLE(20,3), ALGORITHM=COPY", CHANGES),
@@ -92,7 +99,53 @@ CASES: Final = (
         )
     ),
     adds("FLOAT DEFAULT 1.1"),
+    # rows that get a number
+    modifies("INT NOT NULL, KEY (v)", "0", "INT NOT NULL AUTO_INCREMENT", NUMBERED),
+    modifies("INT, KEY (v)", "NULL", "INT NOT NULL AUTO_INCREMENT", NUMBERED),
+    Case("INT NOT NULL, KEY (v)", "0", "CHANGE v v INT NOT NULL AUTO_INCREMENT, ADD c INT", NUMBERED),
+    modifies("INT NOT NULL, KEY (v)", "0", "INT NOT NULL AUTO_INCREMENT", mode=f"{STRICT},NO_AUTO_VALUE_ON_ZERO"),
+    modifies("INT NOT NULL AUTO_INCREMENT, KEY (v)", "5", "BIGINT NOT NULL AUTO_INCREMENT"),
+    # defaults beyond their column, and doubles whose half goes to the even one
+    adds("INT DEFAULT 2.5e0", UNKNOWN),
+    adds("INT DEFAULT 25e-1", UNKNOWN),
+    adds("DECIMAL(5,1) DEFAULT 1.25e0", UNKNOWN),
+    adds("INT DEFAULT 3e0"),
+    adds("VARCHAR(3) DEFAULT 'abc  '", UNKNOWN, on=MYSQL),
+    adds("TINYINT DEFAULT (200)", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("INT UNSIGNED DEFAULT (-5)", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("VARCHAR(3) DEFAULT ('abcdef')", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("BINARY(2) DEFAULT ('abc')", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("DECIMAL(3,1) DEFAULT (12345)", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("DOUBLE UNSIGNED DEFAULT (-1.5)", UNKNOWN, mode=LOOSE, on=MYSQL),
+    adds("TINYINT DEFAULT (-128), ADD d BIGINT UNSIGNED DEFAULT 18446744073709551615"),
+    # timestamps
+    modifies("TIMESTAMP NULL", "NULL", "TIMESTAMP NOT NULL", "becomes NOT NULL", on=MARIADB),
+    adds("TIMESTAMP", session=IMPLICIT),
+    Case("TIMESTAMP NULL", "NULL", "ADD c TIMESTAMP FIRST", session=IMPLICIT),
+    # texts that the connection's charset lacks
+    adds(
+        "VARCHAR(9) DEFAULT '中'",
+        UNKNOWN,
+        session=", character_set_client = utf8mb4, collation_connection = latin1_bin",
+    ),
+    adds("VARCHAR(9) DEFAULT '中'"),
+    # what is generated from a default
+    Case("INT DEFAULT 1, g INT AS (DEFAULT(v)) VIRTUAL", "1", "ALTER v SET DEFAULT 9", "is generated from", on=MARIADB),
+    Case(
+        "INT DEFAULT 1, g INT AS (DEFAULT(v)) VIRTUAL", "1", "MODIFY v INT DEFAULT 9", "is generated from", on=MARIADB
+    ),
+    Case("INT DEFAULT 1, g INT AS (v + 1) VIRTUAL", "1", "ALTER v SET DEFAULT 9"),
     # charsets of labels, and labels
+    *(
+        modifies(
+            f"{kind}('a','A') COLLATE utf8mb4_bin",
+            "'A'",
+            f"{kind}('a','A') COLLATE utf8mb4_general_ci",
+            LABELS,
+            mode=LOOSE,
+        )
+        for kind in ("ENUM", "SET")
+    ),
     Case("ENUM('x','y')", "'y'", "CONVERT TO CHARACTER SET utf8mb4", table="CHARSET latin1"),
     Case("SET('x','y')", "'x,y'", "CONVERT TO CHARACTER SET utf8mb4", table="CHARSET latin1"),
     Case("ENUM('x','y')", "'y'", "CONVERT TO CHARACTER SET utf8mb4", mode=LOOSE, table="CHARSET latin1"),
@@ -304,9 +357,10 @@ def made(said: DdlStatement, before: SourceTable) -> SourceTable:
 
 def statements(name: str, case: Case) -> tuple[str, ...]:
     """A row, the statement, and the row again, with a new value in a column of no matter."""
-    session = f"SET sql_mode = '{case.mode}', time_zone = '{case.zone}'"
-    inserted = f"INSERT INTO {name} VALUES (1, 1, {case.value})"
-    return "SET sql_mode = ''", inserted, session, AT, f"ALTER TABLE {name} {case.clauses}", f"UPDATE {name} SET n = 2"
+    session = f"SET sql_mode = '{case.mode}', time_zone = '{case.zone}'{case.session}"
+    inserted = f"INSERT INTO {name} (id, n, v) VALUES (1, 1, {case.value})"
+    begin = "SET NAMES utf8mb4, explicit_defaults_for_timestamp = ON, sql_mode = ''"
+    return begin, inserted, session, AT, f"ALTER TABLE {name} {case.clauses}", f"UPDATE {name} SET n = 2"
 
 
 def wrong(case: Case, found: Seen) -> Iterator[str]:

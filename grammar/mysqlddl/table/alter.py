@@ -241,12 +241,14 @@ def _alter(words: Words, _db: str) -> list[Clause]:
     words.expect("ALTER")
     words.skip("COLUMN")
     words.skip("IF", "EXISTS")
-    words.name()
+    name = words.name()
     if words.skip("SET", "DEFAULT"):
         column.default(words)
-    elif not (words.skip("DROP", "DEFAULT") or words.skip("SET", "VISIBLE") or words.skip("SET", "INVISIBLE")):
+    elif words.skip("SET", "VISIBLE") or words.skip("SET", "INVISIBLE"):
+        name = ""
+    elif not words.skip("DROP", "DEFAULT"):
         raise words.unclear("SET or DROP DEFAULT")
-    return [Quiet(what="ALTER COLUMN")]
+    return [Quiet(what="ALTER COLUMN", default=name)]
 
 
 _HEADS: Final[Mapping[str, Callable[[Words, str], list[Clause]]]] = {

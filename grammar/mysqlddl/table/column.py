@@ -106,14 +106,17 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
     name = words.name() if name is None else name
     column, serial = _type(words, name)
     found = ColumnDefinition(column=column, numbered=serial, unique=serial)
-    dates = words.modes.dates_nulls and column.type == "timestamp"
-    if serial or dates:
+    timestamp = column.type == "timestamp"
+    undeclared = words.modes.dates_nulls and timestamp
+    if serial or undeclared:
         found = replace(found, column=replace(column, nullable=False))
     while (more := _attribute(words, found)) is not None:
         found = more
     column = of_bytes(found.column) if found.column.charset == "binary" else found.column
     found = replace(found, column=sized(column, None) if column.type in BYTES else column)
-    return replace(found, dated=True) if dates and not found.column.nullable and not found.computed else found
+    if not timestamp or found.column.nullable or found.computed:
+        return found
+    return replace(found, dated=undeclared or words.modes.mariadb, undeclared=undeclared)
 
 
 def place(words: Words) -> Place | None:
@@ -211,7 +214,7 @@ def _value(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("ON", "UPDATE"):
         words.take()
         words.skip_brackets()
-        return found
+        return replace(found, updated=True)
     return replace(found, numbered=True) if words.skip("AUTO_INCREMENT") else None
 
 

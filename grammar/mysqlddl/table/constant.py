@@ -38,7 +38,13 @@ def constant(tokens: list[Token], modes: Modes, depth: int = 0) -> Default | Non
         found = constant(tokens, modes, depth + 1) if tokens else None
         unsaid = found is not None and found.kind is DefaultKind.NOW and not found.text and not modes.mariadb
         return Default(kind=DefaultKind.NOW, text="0") if unsaid else found
-    return next((found for rule in _DEFAULTS if (found := rule(tokens)) is not None), None)
+    found = next((found for rule in _DEFAULTS if (found := rule(tokens)) is not None), None)
+    return None if found is not None and modes.narrow and _is_converted(found, tokens[0]) else found
+
+
+def _is_converted(found: Default, first: Token) -> bool:
+    """An introducer says the charset of a text itself."""
+    return found.kind is DefaultKind.STRING and not found.text.isascii() and first.word not in _INTRODUCERS
 
 
 def _null(tokens: list[Token]) -> Default | None:

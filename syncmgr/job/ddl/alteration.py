@@ -20,12 +20,13 @@ from mysqlddl.nodes import (
     DropIndex,
     DropPrimaryKey,
     Place,
+    Quiet,
     RenameColumn,
 )
 from syncmgr.job.ddl.unique_keys import altered_keys
 from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, read_by
+from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, has_default, read_by
 
 
 class ImpossibleError(ValueError):
@@ -36,7 +37,8 @@ class ImpossibleError(ValueError):
 class Column:
     """A column behind the statement. `before` None: it is new. `definition` None: nothing was said of its type.
 
-    `moved`: FIRST or AFTER was said. `recoded`: it is text that CONVERT TO concerned.
+    `moved`: FIRST or AFTER was said. `recoded`: it is text that CONVERT TO concerned. `redefaulted`: its DEFAULT may be
+    another.
     """
 
     now: SourceColumn
@@ -44,6 +46,7 @@ class Column:
     definition: ColumnDefinition | None = None
     moved: bool = False
     recoded: bool = False
+    redefaulted: bool = False
 
     @property
     def reads_alike(self) -> bool:
@@ -99,7 +102,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     if len(set(names)) < len(names):
         raise ImpossibleError("two columns would have one name")
     charset = _charset(table, clauses)
-    columns = [_sized(_converted(column, clauses, table.charset), charset) for column in columns]
+    columns = [_sized(_converted(_redefaulted(column, clauses), clauses, table.charset), charset) for column in columns]
     columns = [replace(column, now=_told(column.now, charset)) for column in columns]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
@@ -110,6 +113,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
         charset=charset,
         unique=unique,
         generated=None if table.generated is None else tuple(_generated(table.generated, columns)),
+        numbered=_numbered(table.numbered, columns),
     )
     dropped = tuple(c for c in table.columns if isinstance(fates.get(folded_name(c.name)), DropColumn))
     return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
@@ -140,8 +144,14 @@ def composed(first: Alteration, second: Alteration) -> Alteration:
             return later
         earlier = between[later.before.name]
         definition = later.definition or earlier.definition
-        moved, recoded = later.moved or earlier.moved, later.recoded or earlier.recoded
-        return Column(now=later.now, before=earlier.before, definition=definition, moved=moved, recoded=recoded)
+        return Column(
+            now=later.now,
+            before=earlier.before,
+            definition=definition,
+            moved=later.moved or earlier.moved,
+            recoded=later.recoded or earlier.recoded,
+            redefaulted=later.redefaulted or earlier.redefaulted,
+        )
 
     gone = [between[each.name].before for each in second.dropped]
     return Alteration(
@@ -162,9 +172,12 @@ def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None
     if generated is None:
         others = read_now if len(changed) > 1 else read_now - changed
         return "whether columns are generated from those that it changes is not known" if changed and others else None
+    redefaulted = {folded_name(column.now.name) for column in alteration.columns if column.redefaulted}
     hit: set[str] = set()
     for _ in generated:  # one may read another
-        hit |= {folded_name(g.name) for g in generated if (changed | hit) & {folded_name(name) for name in g.reads}}
+        for each in generated:
+            if (changed | hit | (redefaulted if each.defaults else set())) & set(map(folded_name, each.reads)):
+                hit.add(folded_name(each.name))
     found = next((each.name for each in generated if folded_name(each.name) in hit & read_now), None)
     return None if found is None else f"column '{found}' is generated from one that it changes"
 
@@ -179,10 +192,20 @@ def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> I
         if column.definition is not None and column.definition.computed:
             found = {folded_name(names.get(folded_name(n), n)) for n in read_by(column.definition.expression, spelled)}
             reads = tuple(c.now.name for c in columns if c is not column and folded_name(c.now.name) in found)
-            yield GeneratedColumn(name=own, reads=reads)
+            yield GeneratedColumn(name=own, reads=reads, defaults=has_default(column.definition.expression))
         elif column.definition is None and column.before is not None and folded_name(column.before.name) in by_name:
-            reads = by_name[folded_name(column.before.name)].reads
-            yield GeneratedColumn(name=own, reads=tuple(names.get(folded_name(name), name) for name in reads))
+            was = by_name[folded_name(column.before.name)]
+            reads = tuple(names.get(folded_name(name), name) for name in was.reads)
+            yield GeneratedColumn(name=own, reads=reads, defaults=was.defaults)
+
+
+def _numbered(known: str | None, columns: Sequence[Column]) -> str | None:
+    """The AUTO_INCREMENT column behind the statement, of which there is one at most."""
+    told = next((c.now.name for c in columns if c.definition is not None and c.definition.numbered), None)
+    if told is not None or not known:
+        return known if told is None else told
+    same = (c for c in columns if c.before is not None and folded_name(c.before.name) == folded_name(known))
+    return next((c.now.name for c in same if c.definition is None), "")
 
 
 Fate = DropColumn | RenameColumn | ChangeColumn
@@ -247,6 +270,13 @@ def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], cl
 def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
     """Where no charset is said, nothing tells it but the rows."""
     return replace(definition.column, key=old.key)
+
+
+def _redefaulted(column: Column, clauses: Iterable[Clause]) -> Column:
+    """A definition may say another DEFAULT than the one before it."""
+    was = None if column.before is None else folded_name(column.before.name)
+    said = any(isinstance(clause, Quiet) and folded_name(clause.default) == was for clause in clauses)
+    return replace(column, redefaulted=said or column.definition is not None)
 
 
 def _sized(column: Column, charset: str | None) -> Column:

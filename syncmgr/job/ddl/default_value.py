@@ -21,6 +21,8 @@ from uuid import UUID
 from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.ddl.session_zone import SessionZone, ZoneError
 from syncmgr.job.types import identifier
+from syncmgr.job.types.charset import WIDEST
+from syncmgr.job.types.column_type import room
 from syncmgr.job.types.schema import BYTES, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
 
 _DATE: Final = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
@@ -58,8 +60,10 @@ def initial(definition: ColumnDefinition, moment: Moment | None) -> str | None:
     if default is None:
         return None if column.nullable else _json(column, _implied(column), moment)
     match default.kind:
-        case DefaultKind.NULL:
+        case DefaultKind.NULL if column.nullable:
             return None
+        case DefaultKind.NULL:
+            return _json(column, _implied(column), moment)
         case DefaultKind.EXPRESSION:
             raise UnknowableError(f"its default {default.text} may differ by row, or cannot be computed here")
         case DefaultKind.NOW:
@@ -145,7 +149,26 @@ def _whole(column: SourceColumn, default: Default) -> str:
     """Also of a bit column, whose value travels as a number."""
     if column.type == "bit" and default.kind is DefaultKind.STRING and default.text:
         return str(int.from_bytes(default.text.encode(), "big"))
-    return str(int(_decimal(default).quantize(Decimal(1), ROUND_HALF_UP)))
+    value = int(_quantized(default, Decimal(1)))
+    low, high = _range(column)
+    if not low <= value <= high:
+        raise ValueError
+    return str(value)
+
+
+def _range(column: SourceColumn) -> tuple[int, int]:
+    bits = column.length if column.type == "bit" else INTEGER_BITS[column.type]
+    half = 1 << (bits - 1)
+    return (0, 2 * half - 1) if column.unsigned or column.type == "bit" else (-half, half - 1)
+
+
+def _quantized(default: Default, unit: Decimal) -> Decimal:
+    """With an exponent it is a double for the server, whose half goes to the even one."""
+    value = _decimal(default)
+    found = value.quantize(unit, ROUND_HALF_UP)
+    if found != value and default.kind is not DefaultKind.BITS and "e" in default.text.lower():
+        raise ValueError
+    return found
 
 
 def _year(_column: SourceColumn, default: Default) -> str:
@@ -161,12 +184,16 @@ def _year(_column: SourceColumn, default: Default) -> str:
 
 
 def _exact(column: SourceColumn, default: Default) -> str:
-    value = _decimal(default).quantize(Decimal(1).scaleb(-column.scale), ROUND_HALF_UP)
+    value = _quantized(default, Decimal(1).scaleb(-column.scale))
+    if abs(value) >= Decimal(1).scaleb(column.precision - column.scale) or (column.unsigned and value < 0):
+        raise ValueError
     return json.dumps(f"{value:f}")
 
 
 def _approximate(column: SourceColumn, default: Default) -> str:
     value = float(_decimal(default)) + 0.0  # the servers know no negative zero there
+    if column.unsigned and value < 0:
+        raise ValueError
     if column.precision:
         value = _rounded(value, column)
     if column.type == "float":
@@ -189,7 +216,11 @@ def _text(column: SourceColumn, default: Default) -> str:
         text = _bits_value(text).decode("utf-8" if (column.charset or "").startswith("utf8") else "ascii")
     elif default.kind is DefaultKind.NUMBER and not re.fullmatch(r"-?[1-9]\d*(\.\d+)?|0(\.\d+)?", text):
         raise ValueError
-    return json.dumps(text.rstrip(" ") if column.type == "char" else text)
+    text = text.rstrip(" ") if column.type == "char" else text
+    most = column.length if column.type in {"char", "varchar"} else room(column.type) // WIDEST
+    if len(text) > most:
+        raise ValueError
+    return json.dumps(text)
 
 
 def _octets(column: SourceColumn, default: Default) -> str:
@@ -200,6 +231,8 @@ def _octets(column: SourceColumn, default: Default) -> str:
             value = default.text.encode()
         case _:
             raise ValueError
+    if len(value) > (column.length if column.type in {"binary", "varbinary"} else room(column.type)):
+        raise ValueError
     if column.type == "binary":
         value = value.ljust(column.length, b"\0")
     return json.dumps(value.hex().upper())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, quoted
-from syncmgr.job.ddl.alteration import Alteration, Column, has_charset
+from syncmgr.job.ddl.alteration import Alteration, Column
 from syncmgr.job.ddl.default_value import UnknowableError, initial
 from syncmgr.job.ddl.lake_change import (
     AddField,
@@ -25,7 +25,7 @@ from syncmgr.job.ddl.lake_change import (
     RetypeField,
 )
 from syncmgr.job.ddl.terms import RefusedError, Step, Terms
-from syncmgr.job.ddl.value_loss import known, retyped, without_null
+from syncmgr.job.ddl.value_loss import known, lost, without_null
 from syncmgr.job.ddl_policy import RULES, Action, Kind
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
@@ -215,11 +215,9 @@ class _Evolution:
         now = column.now
         if column.definition is not None and column.definition.computed and not self._terms.empty:
             raise RefusedError(f"it computes column '{now.name}' anew")
-        if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
+        why = lost(column, before, self._alteration.table.charset, self._channel.source.numbered, self._terms)
+        if why is None and replace(now, name=before.name, key=before.key) == before:
             return
-        told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
-        why = retyped(before, told, strict=self._terms.strict, pads=self._terms.pads)
-        why = None if self._terms.empty and known(now) else why
         if why is not None and self._deed(Kind.CONVERT, why) is Action.APPLY:
             self._renew(now, plain, why)
             return
@@ -230,9 +228,8 @@ class _Evolution:
                 raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
             return
         reason = fits(now, plain.target.type)
-        if reason is None or (self._terms.checked and _are_checked(before, now, plain.target.type)):
-            return
-        self._widen(now, plain, reason)
+        if reason is not None and not (self._terms.checked and _are_checked(before, now, plain.target.type)):
+            self._widen(now, plain, reason)
 
     def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
         what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
@@ -375,9 +372,12 @@ def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool
 
 
 def _dated(definition: ColumnDefinition, table: SourceTable) -> ColumnDefinition:
-    """The first TIMESTAMP that is NOT NULL has the time as its default where none is said; others a zero date."""
-    dated = (c.name for c in table.columns if c.type == "timestamp" and not c.nullable)
-    if not definition.dated or definition.default is not None or next(dated, "") != definition.column.name:
+    """The first TIMESTAMP of the table, if it is NOT NULL and has neither a default nor ON UPDATE, has the time as its
+    default; others have a zero date.
+    """
+    first = next((c.name for c in table.columns if c.type == "timestamp"), "")
+    untold = definition.default is None and not definition.updated
+    if not definition.undeclared or not untold or first != definition.column.name:
         return definition
     return replace(definition, default=Default(kind=DefaultKind.NOW))
 

@@ -16,7 +16,7 @@ from mysqlddl.reading import Modes, UnclearError, read
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import ImpossibleError, altered, has_charset
 from syncmgr.job.ddl.unique_keys import altered_keys
-from syncmgr.job.ddl.value_loss import retyped, without_null
+from syncmgr.job.ddl.value_loss import numbered, retyped, without_null
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
@@ -56,6 +56,10 @@ def loses(
         if before is None or folded_name(before.name) not in names or not (definition or column.recoded):
             continue
         dated = definition is not None and definition.dated
+        if definition is not None and definition.numbered:
+            why = numbered(before, now, None, keeps_zeros=modes.keeps_zeros)
+            if why is not None:
+                return why
         why = retyped(before, now, strict=modes.strict, pads=modes.pads)
         why = why or without_null(before, now, strict=modes.strict, dated=dated)
         if why is not None:

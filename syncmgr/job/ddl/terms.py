@@ -19,7 +19,7 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Terms:
-    """How a job takes DDL. `strict`, `pads`: as of the session's Modes.
+    """How a job takes DDL. `strict`, `pads`, `keeps_zeros`: as of the session's Modes.
 
     `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
     target can show a value in rows that were written without it. `forced`: an operator answers for the target.
@@ -30,6 +30,7 @@ class Terms:
     policy: OnDdl
     strict: bool
     pads: bool = False
+    keeps_zeros: bool = False
     moment: Moment | None
     defaults: bool = True
     forced: bool = False

@@ -1,12 +1,36 @@
 """Values that a column may lose by a statement on it.
 
-Owns: whether all values live through another type or through NOT NULL in a session, and why not, in words.
-Must not know: targets, policies, what becomes of a job.
+Owns: whether all values live through another type, AUTO_INCREMENT or NOT NULL in a session, and why not, in words.
+Must not know: targets, what becomes of a job.
 """
 
+import unicodedata
+from dataclasses import replace
+
+from syncmgr.job.ddl.alteration import Column, has_charset
+from syncmgr.job.ddl.terms import Terms
 from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import kept
-from syncmgr.job.types.schema import TEXT, SourceColumn
+from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
+
+
+def lost(column: Column, before: SourceColumn, charset: str | None, own: str | None, terms: Terms) -> str | None:
+    """How values of a column may become others; None: they stay. `charset`: of the table. `own`: as of `numbered`.
+
+    What becomes of NULL in a column that is NOT NULL from here on is left to `without_null`.
+    """
+    now, definition = column.now, column.definition
+    if terms.empty and known(now):
+        return None
+    if definition is not None and definition.numbered:
+        why = numbered(before, now, own, keeps_zeros=terms.keeps_zeros)
+        if why is not None:
+            return why
+    if replace(now, name=before.name, key=before.key) != before:
+        told = replace(now, charset=now.charset or charset) if has_charset(now) else now
+        return retyped(before, told, strict=terms.strict, pads=terms.pads)
+    return relabelled(now, strict=terms.strict) if definition is not None or column.recoded else None
 
 
 def retyped(before: SourceColumn, now: SourceColumn, *, strict: bool, pads: bool) -> str | None:
@@ -23,6 +47,31 @@ def without_null(before: SourceColumn, now: SourceColumn, *, strict: bool, dated
     if not before.nullable or now.nullable or (strict and not dated):
         return None
     return f"column '{now.name}' becomes NOT NULL, which may change its values"
+
+
+def numbered(before: SourceColumn, now: SourceColumn, own: str | None, *, keeps_zeros: bool) -> str | None:
+    """Of a column that is AUTO_INCREMENT from here on; None: no row has another value. `own`: the column that was it
+    before, whose zeros the server keeps; None: not known.
+    """
+    if own is not None and folded_name(own) == folded_name(before.name):
+        return None
+    if keeps_zeros and not before.nullable:
+        return None
+    unsure = ", if it was not before," * (own is None)
+    return f"column '{now.name}' becomes AUTO_INCREMENT, which{unsure} numbers rows that have 0 or NULL there"
+
+
+def relabelled(now: SourceColumn, *, strict: bool) -> str | None:
+    """Of a column whose labels stay and whose collation may not; None: every value stays what it was."""
+    if strict or now.type not in LABELLED or len({_plain(label) for label in now.members}) == len(now.members):
+        return None
+    return f"column '{now.name}' has labels that are alike in some collations, so that its values may change"
+
+
+def _plain(label: str) -> str:
+    """As a collation may compare it: without case, accents and spaces at the end."""
+    letters = unicodedata.normalize("NFKD", label.rstrip(" "))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
 def known(column: SourceColumn) -> bool:

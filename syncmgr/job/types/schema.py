@@ -35,6 +35,7 @@ IDENTIFIERS: Final = {"uuid": 16, "inet6": 16, "inet4": 4}  # MariaDB's, and the
 MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
 
 
+_DEFAULT_OF: Final = re.compile(r"\bdefault\s*\(", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[\w$]+")  # a name that is spelled in one way
 
 
@@ -90,10 +91,13 @@ class UniqueKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratedColumn:
-    """A column whose values the server computes. `reads`: the columns that its expression may read."""
+    """A column whose values the server computes. `reads`: the columns that its expression may read; `defaults`: perhaps
+    the DEFAULT of one, which MariaDB allows.
+    """
 
     name: str
     reads: tuple[str, ...]
+    defaults: bool = False
 
 
 def read_by(expression: str, columns: Iterable[str]) -> tuple[str, ...]:
@@ -101,12 +105,18 @@ def read_by(expression: str, columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in columns if _PLAIN.fullmatch(name) is None or mentions(expression, name))
 
 
+def has_default(expression: str) -> bool:
+    """Whether it may read the DEFAULT of a column."""
+    return _DEFAULT_OF.search(expression) is not None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
     """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known.
 
-    `unique`: its unique keys beside the primary one, perhaps some that have gone; `generated`: of its columns; None:
-    not known. No table map tells them, so they are left out where tables are compared.
+    `unique`: its unique keys beside the primary one, perhaps some that have gone; `generated`: of its columns;
+    `numbered`: its AUTO_INCREMENT column, "" if there is none; None: not known. No table map tells them, so they are
+    left out where tables are compared.
     """
 
     db: str
@@ -115,6 +125,7 @@ class SourceTable:
     charset: str | None = None
     unique: tuple[UniqueKey, ...] | None = field(default=None, compare=False)
     generated: tuple[GeneratedColumn, ...] | None = field(default=(), compare=False)
+    numbered: str | None = field(default=None, compare=False)
 
     @property
     def primary(self) -> frozenset[str]:

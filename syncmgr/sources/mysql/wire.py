@@ -58,6 +58,7 @@ REAL_AS_FLOAT: Final = 1 << 0
 ANSI_QUOTES: Final = 1 << 2
 ORACLE: Final = 1 << 9  # MariaDB's
 NO_BACKSLASH_ESCAPES: Final = 1 << 20
+NO_AUTO_VALUE_ON_ZERO: Final = 1 << 19
 PAD_CHAR_TO_FULL_LENGTH: Final = 1 << 31
 STRICT: Final = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
 

@@ -71,6 +71,7 @@ class Following:
             deeds=self.rules.deeds,
             strict=said.modes.strict,
             pads=said.modes.pads,
+            keeps_zeros=said.modes.keeps_zeros,
             moment=said.moment,
             defaults=defaults,
             forced=self.rules.forced,
@@ -151,12 +152,13 @@ def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
 def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:
     if now != before or now.source.unique != before.source.unique:  # which tables are not compared by
         return True
-    return now.source.generated != before.source.generated
+    return (now.source.generated, now.source.numbered) != (before.source.generated, before.source.numbered)
 
 
 def with_untold(seen: SourceTable, known: SourceTable) -> SourceTable:
     """With what rows do not tell."""
-    return replace(seen, charset=known.charset, unique=known.unique, generated=known.generated)
+    seen = replace(seen, charset=known.charset, unique=known.unique)
+    return replace(seen, generated=known.generated, numbered=known.numbered)
 
 
 def table_of(channel: ChannelDescription) -> Table:

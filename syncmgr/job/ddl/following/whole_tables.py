@@ -47,7 +47,8 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     emptied = EmptyTable() in job.changes.get(channel.token, ())
     target = job.rules.describe(channel)
     terms = replace(job.terms(defaults=True), empty=True, emptied=emptied)
-    source = replace(channel.source, charset=charset, generated=None if statement.like else ())
+    untold = statement.like is not None
+    source = replace(channel.source, charset=charset, generated=None if untold else (), numbered=None if untold else "")
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
     job.take(replace(channel, gone=False, shadows=()), target, alteration, terms)

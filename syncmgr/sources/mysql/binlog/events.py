@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.job.position import GtidSet, MariadbGtids, Sid
 from syncmgr.job.source_history.heartbeats import Packet
 from syncmgr.job.source_history.last_read import LastRead
+from syncmgr.job.types.charset import ALL_OF_UNICODE
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.inflation import inflate
 from syncmgr.sources.mysql.values import charsets
@@ -88,6 +89,7 @@ class Query:
     temporary: bool = False  # whether it, or one before it in the same call of a routine, used a temporary table
     numbered: bool = False  # whether it bears its transaction's number, as MySQL's DDL does
     names_databases: bool = False  # whether it says which databases it has used
+    narrow: bool = False  # whether the server converts its texts to a charset that may lack characters of the client's
 
     @property
     def session(self) -> tuple[int, int]:
@@ -127,6 +129,7 @@ def query(event: bytes) -> Query:
         numbered=TRANSACTION in session,
         names_databases=UPDATED_DATABASES in session,
         temporary=bool(event[17] & wire.FLAG_THREAD_SPECIFIC),
+        narrow=_is_narrow(session.get(CHARSET, b"")),
     )
 
 
@@ -161,9 +164,18 @@ def _session(variables: bytes) -> dict[int, bytes]:
     return found
 
 
+def _is_narrow(charset: bytes) -> bool:
+    """`charset`: the collations of the client, of its connection and of the server, two bytes each."""
+    return _charset(charset[2:4]) not in {_charset(charset[:2]), *ALL_OF_UNICODE}
+
+
+def _charset(collation: bytes) -> str:
+    return CHARSET_OF.get(int.from_bytes(collation, "little"), "utf8mb4")
+
+
 def _text(text: bytes, charset: bytes) -> str:
     """`charset`: the client's collation and more; bytes that are no text in it are kept."""
-    name = CHARSET_OF.get(int.from_bytes(charset[:2], "little"), "utf8mb4")
+    name = _charset(charset[:2])
     if text.isascii() or name in charsets.UTF8 or name == "binary":
         return text.decode("utf-8", "surrogateescape")
     try:

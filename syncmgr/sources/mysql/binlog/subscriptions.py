@@ -220,6 +220,8 @@ class Subscriptions:
             pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
             short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
             keys_beside=self.server.keys_beside,
+            keeps_zeros=bool(query.sql_mode & wire.NO_AUTO_VALUE_ON_ZERO),
+            narrow=query.narrow,
         )
 
     def _explicit(self, query: Query) -> bool:

@@ -6,13 +6,14 @@ Must not know: jobs, binlogs, what is done with a table.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from mysqlddl.table.charsets import charset_of
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.column_type import labels
-from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, UniqueKey, read_by
+from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, UniqueKey, has_default, read_by
 from syncmgr.sources.mysql.address import Connection, query
 
 PRIMARY: Final = "PRIMARY"
@@ -21,7 +22,7 @@ _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDA
 _COLUMN: Final = (
     "COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits,"
     " NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset, IS_NULLABLE nullable,"
-    " GENERATION_EXPRESSION expression"
+    " GENERATION_EXPRESSION expression, EXTRA extra"
 )
 
 
@@ -48,12 +49,18 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     unique = tuple(key for key in keys if key.name != PRIMARY)
     names = [column.name for column in columns]
     generated = tuple(
-        GeneratedColumn(name=row["name"], reads=read_by(row["expression"], [n for n in names if n != row["name"]]))
+        GeneratedColumn(
+            name=row["name"],
+            reads=read_by(row["expression"], [n for n in names if n != row["name"]]),
+            defaults=has_default(row["expression"]),
+        )
         for row in rows
         if row["expression"]
     )
     db, name = rows[0]["db"], rows[0]["tab"]
-    return SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique, generated=generated)
+    numbered = next((row["name"] for row in rows if "auto_increment" in row["extra"].lower()), "")
+    found = SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique)
+    return replace(found, generated=generated, numbered=numbered)
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:

@@ -128,6 +128,7 @@ def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
         columns=tuple(c if of is None else _identified(c, of) for c, of in known),
         unique=stored.unique,
         generated=stored.generated,
+        numbered=stored.numbered,
     )
 
 

@@ -12,17 +12,18 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
-from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetType
 from tests.unit.job.ddl.test_ddl_plan import MOMENT, SOURCE, TARGET
 
-DATED = replace(SOURCE, columns=(*SOURCE.columns, SourceColumn(name="ts", type="timestamp")))
+DATED = replace(SOURCE, columns=(*SOURCE.columns, SourceColumn(name="ts", type="timestamp")), numbered="")
 TARGET_OF_IT = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name="ts", type=TargetType(name="TIMESTAMP"))))
 
 
-def followed(text: str, *, dates_nulls: bool = True) -> DdlStep:
-    channel = plan_channel(token="x", source=DATED, unique_keys=[("id",)], target=TARGET_OF_IT, items=(), where=None)
+def followed(text: str, source: SourceTable = SOURCE, *, dates_nulls: bool = True) -> DdlStep:
+    target = TARGET_OF_IT if source is DATED else TARGET
+    channel = plan_channel(token="x", source=source, unique_keys=[("id",)], target=target, items=(), where=None)
     said = DdlStatement(text=text, db="shop", modes=Modes(strict=True, dates_nulls=dates_nulls), moment=MOMENT, seen={})
-    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET_OF_IT, deeds={})
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: target, deeds={})
     return plan_ddl(said, (channel,), rules)
 
 
@@ -52,13 +53,15 @@ def test_where_it_is_on_nothing_is_dated() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("ALTER TABLE orders ADD c TIMESTAMP, ADD e TIMESTAMP", "no value of the lake"),
+        ("ALTER TABLE orders ADD c TIMESTAMP", "no value of the lake"),
+        ("ALTER TABLE orders ADD c TIMESTAMP FIRST, ADD e TIMESTAMP", "no value of the lake"),
+        ("ALTER TABLE orders ADD c TIMESTAMP ON UPDATE CURRENT_TIMESTAMP FIRST", "no value of the lake"),
         ("ALTER TABLE orders MODIFY ts TIMESTAMP", "becomes NOT NULL, which may change its values"),
         ("ALTER TABLE orders MODIFY ts TIMESTAMP NOT NULL", "becomes NOT NULL, which may change its values"),
     ],
 )
 def test_what_nobody_can_know_pauses(text: str, why: str) -> None:
-    """The second one has a zero date, and a NULL becomes a time, in strict mode too."""
+    """All but the first of the table have a zero date, and a NULL becomes a time, in strict mode too."""
     with pytest.raises(SyncError, match=why) as caught:
-        followed(text)
+        followed(text, DATED)
     assert caught.value.code is Code.SOURCE_DDL

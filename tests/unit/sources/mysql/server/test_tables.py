@@ -23,7 +23,9 @@ def told(monkeypatch: pytest.MonkeyPatch, collation: str | None) -> SourceTable:
     """What is understood of a server that tells this collation of a table of one number."""
     column = {"name": "id", "word": "int", "full": "int", "length": None, "digits": 10, "scale": 0, "fraction": None}
     answers: dict[str, list[dict[str, Any]]] = {
-        "COLUMNS": [column | {"db": "shop", "tab": "t", "charset": None, "nullable": "NO", "expression": None}],
+        "COLUMNS": [
+            column | {"db": "shop", "tab": "t", "charset": None, "nullable": "NO", "expression": None, "extra": ""}
+        ],
         "TABLES": [{"collation": collation, "charset": collation and collation.partition("_")[0]}],
         "STATISTICS": [],
     }
