@@ -1,6 +1,6 @@
 """Values that a column may lose by a statement on it.
 
-Owns: whether all values live through another type or through NOT NULL in a session, and why not, in words.
+Owns: whether all values survive a change of type or NOT NULL in a session, and why not, in words.
 Must not know: targets, policies, what becomes of a job.
 """
 
@@ -19,7 +19,7 @@ def retyped(before: SourceColumn, now: SourceColumn, *, strict: bool, pads: bool
 
 
 def without_null(before: SourceColumn, now: SourceColumn, *, strict: bool, dated: bool) -> str | None:
-    """None: it had none, or the statement would have failed. `dated`: a NULL becomes the time."""
+    """None: it had no NULL, or the statement would have failed. `dated`: a NULL becomes the current time."""
     if not before.nullable or now.nullable or (strict and not dated):
         return None
     return f"column '{now.name}' becomes NOT NULL, which may change its values"
@@ -31,7 +31,7 @@ def known(column: SourceColumn) -> bool:
 
 
 def _apart(before: SourceColumn, now: SourceColumn) -> str:
-    """Both types in words, with the charsets where those alone differ."""
+    """Both types in words, with the charsets if only those differ."""
     if before.text != now.text or before.charset == now.charset:
         return f"{before.text} and becomes {now.text}"
     return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"
