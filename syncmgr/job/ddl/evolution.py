@@ -198,9 +198,7 @@ class _Evolution:
         self._done.append(f"renamed {told}")
 
     def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
-        """Whether a target column of that name remains besides it. `freed`: names, folded, that are yet to be given
-        up.
-        """
+        """Whether another target column of that name remains. `freed`: names, folded, that are yet to be given up."""
         column = self._target.column(name)
         if column is None or folded_name(column.name) in freed:
             return False
@@ -333,9 +331,7 @@ class _Evolution:
         self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
 
     def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
-        """Whether a column that the table of another database added also serves this one, whose rows have NULL in
-        it.
-        """
+        """Whether a column added by the table of another database also serves this one, whose rows have NULL."""
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
         taken = mapped.union(self._channel.left, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
