@@ -1,7 +1,7 @@
 """Command line: python -m syncmgr [run | backup FOLDER | restore FOLDER] --conf conf/fe.conf.
 
-Owns: arguments, signals and exit codes: 0 done, or stopped as asked, 1 could not start, or was refused, 2 fe.conf or
-the command line is wrong, 3 replaced.
+Owns: arguments, signals and exit codes: 0 done, or stopped as requested, 1 could not start, or was refused, 2 fe.conf
+or the command line is wrong, 3 replaced.
 Must not know: anything else.
 """
 
@@ -17,7 +17,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import keep_private
 
 RUN = "run"
-SWITCH_SECOND = 0.0005  # a thread that reads a long statement gives way to the others so often; Python's own: 0.005
+SWITCH_SECOND = 0.0005  # how often a thread that parses a long statement yields to the others; Python's default: 0.005
 
 
 def main(arguments: list[str] | None = None) -> int:

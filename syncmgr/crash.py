@@ -1,4 +1,4 @@
-"""Places at which the acceptance tests let a process die, as a power cut would.
+"""Places at which the acceptance tests let a process die, as in a power cut.
 
 Owns: their names, and death.
 Must not know: what is done before and after them.
@@ -10,11 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-VARIABLE: Final = "SYNCMGR_CRASH_FOLDER"  # where it names a folder, a file there that is named as a point arms it once
+VARIABLE: Final = "SYNCMGR_CRASH_FOLDER"  # if it names a folder, a file there with the name of a point arms it once
 
 
 class CrashPoint(StrEnum):
-    """Each stands between two steps of what a job goes through."""
+    """Each is between two steps of a job."""
 
     # staging: the worker dies
     ROWS_STAGED = "rows staged"
@@ -76,7 +76,7 @@ def passing(point: CrashPoint) -> None:
 
 
 def _die_if_armed(file: Path) -> None:
-    """Whoever takes the file dies, and nobody after it."""
+    """The process that takes the file dies, and none after it."""
     try:
         file.unlink()
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 Owns: the one error table. MySQL's number where MySQL has one, ours from 20000.
 Numbers below 1000 and from 5000 to 5999 belong to client libraries (libmariadb shows those as a broken packet), and
-some read the number as a signed 16-bit integer: ours stand between 20000 and 32767.
+some read the number as a signed 16-bit integer: ours are between 20000 and 32767.
 Must not know: who raises an error or how it is shown.
 """
 
@@ -553,7 +553,7 @@ class Code(Enum):
 class SyncError(Exception):
     """An error for the operator: a row of the table, the facts that fill its words, and `more` that follows them.
 
-    None of these is longer than MOST_SHOWN: sources write some of them.
+    None of these is longer than MOST_SHOWN: some come from sources.
     """
 
     def __init__(self, code: Code, *, more: object = "", **context: object) -> None:
@@ -584,14 +584,14 @@ def _short(value: object) -> object:
 
 
 def shorten(error: E) -> E:
-    """The error of somebody else whose words are not his own, so that it may be logged."""
+    """A foreign error whose message contains no data, so that it may be logged."""
     error.args = tuple(map(_short, error.args))
     return error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remark:
-    """What a statement has to say besides its answer, or its error once more: a row of SHOW WARNINGS."""
+    """A message of a statement besides its answer, or its error again: a row of SHOW WARNINGS."""
 
     level: Literal["Note", "Warning", "Error"]
     code: Code
@@ -599,7 +599,7 @@ class Remark:
 
 
 def forgiven(forgives: bool, error: SyncError) -> tuple[Remark, ...]:  # noqa: FBT001 - the statement's own flag
-    """What IF EXISTS and IF NOT EXISTS make of an error: a note. Raises the error where they do not stand."""
+    """Turns an error into a note for IF EXISTS and IF NOT EXISTS. Raises the error without them."""
     if not forgives:
         raise error
     return (Remark(level="Note", code=error.code, text=str(error)),)

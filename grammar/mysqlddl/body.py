@@ -1,6 +1,6 @@
 """The body of a trigger or of a stored function.
 
-Owns: which statements in it change rows, and what of the rest calls functions or reads tables.
+Owns: which statements in it change rows, and which parts of the rest call functions or read tables.
 Must not know: when it runs, what its names are on the server.
 """
 
@@ -15,13 +15,13 @@ from mysqlddl.writing import Written, calls, united, written
 _CHANGING: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"})
 _OPAQUE: Final = frozenset({"CALL", "EXECUTE", "PREPARE", "TRUNCATE", "CREATE", "ALTER", "DROP", "RENAME"})
 _FUNCTIONS_TOO: Final = frozenset({"INSERT", "REPLACE", "TRUNCATE"})  # before a bracket
-_FLOW: Final = frozenset({"RETURN", "RETURNS", "WHILE", "ELSEIF", "UNTIL", "DO"})  # a bracket may follow, no call
+_FLOW: Final = frozenset({"RETURN", "RETURNS", "WHILE", "ELSEIF", "UNTIL", "DO"})  # a bracket may follow, not a call
 
 
 def body(text: str, db: str, modes: Modes) -> Written:
-    """All that it may do, whichever way it takes; `text`: from any place before its first statement on.
+    """Everything that it may do, on any path; `text`: from any place before its first statement on.
 
-    Raises UnclearError for what cannot be read, and for statements that run others or change what tables there are.
+    Raises UnclearError for what cannot be parsed, and for statements that run others or change which tables exist.
     """
     if modes.oracle:
         raise UnclearError("in sql_mode ORACLE a function is called without brackets")
@@ -52,7 +52,7 @@ def of_function(created: str, db: str, modes: Modes) -> Written:
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """What stands between semicolons: a statement, and words of blocks before it."""
+    """The text between semicolons: a statement, and words of blocks before it."""
     start = 0
     for at, token in enumerate(tokens):
         if token.word == ";" or at == len(tokens) - 1:
@@ -72,8 +72,8 @@ def _parts(piece: Sequence[Token], text: str, db: str, modes: Modes) -> Iterator
 
 
 def _is_statement(piece: Sequence[Token], at: int) -> bool:
-    """Whether one begins there that changes rows or runs others. All of these words but three are reserved: a column of
-    such a name is quoted.
+    """Whether one begins there that changes rows or runs others. All of these words except three are reserved: a column
+    of such a name is quoted.
     """
     word, before = piece[at].word, piece[at - 1].word if at else ""
     if word not in _CHANGING | _OPAQUE or before == ".":
@@ -100,7 +100,7 @@ def _quiet(text: str, db: str, modes: Modes) -> Written:
 
 
 def _fetches(tokens: Sequence[Token], at: int) -> bool:
-    """FETCH [[NEXT] FROM] of a cursor, which is no table; not FETCH FIRST 3 ROWS ONLY of a query."""
+    """FETCH [[NEXT] FROM] of a cursor, which is not a table; not FETCH FIRST 3 ROWS ONLY of a query."""
     words = [token.word for token in tokens[at : at + 3]]
     return words[0] == "FETCH" and (words[1] not in {"FIRST", "NEXT"} or words[1:] == ["NEXT", "FROM"])
 

@@ -1,4 +1,4 @@
-"""The words before a bracket that are the servers' own, so that no stored function is called.
+"""The words before a bracket that are built into the servers, so no stored function is called.
 
 Owns: the functions, types and keywords of MySQL and MariaDB that a bracket can follow.
 Must not know: statements, what a function does.
@@ -62,8 +62,8 @@ _FUNCTIONS: Final = _words(
     WEIGHT_STRING YEARWEEK
     """
 )
-# Names of these that a stored function may have on MySQL and on MariaDB, by whether it is that: the other server's, and
-# those of some versions alone (seen by creating and calling one of each name on MySQL 9.7 and MariaDB 10.11).
+# Names of these that a stored function may have on MySQL and on MariaDB, by whether it is MariaDB: the other server's,
+# and # those of only some versions (seen by creating and calling one of each name on MySQL 9.7 and MariaDB 10.11).
 DOUBTFUL: Final = {
     False: _words(
         """

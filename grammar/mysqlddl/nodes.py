@@ -1,7 +1,7 @@
 """What a statement of a MySQL server says about tables.
 
 Owns: the shape of statements and of the clauses of ALTER TABLE.
-Must not know: how they are spelled, what becomes of them.
+Must not know: how they are spelled, what happens to them.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class DefaultKind(StrEnum):
     NULL = "NULL"
     STRING = "STRING"
     NUMBER = "NUMBER"  # with its sign; TRUE is 1
-    BITS = "BITS"  # X'4d', 0x4d, b'01', 0b01 as they stand
-    NOW = "NOW"  # of as many digits of the second's fraction; as the column has, where they are not said
-    EXPRESSION = "EXPRESSION"  # of each row, or of nobody knows what
+    BITS = "BITS"  # X'4d', 0x4d, b'01', 0b01 as written
+    NOW = "NOW"  # with that many digits of the second's fraction; as many as the column if not stated
+    EXPRESSION = "EXPRESSION"  # different per row, or unknown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Default:
-    """DEFAULT of a column; `text` is a string's value, else as it stands."""
+    """DEFAULT of a column; `text` is a string's value, otherwise as written."""
 
     kind: DefaultKind
     text: str = ""
@@ -100,7 +100,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeColumn:
-    """CHANGE, or MODIFY, where both names are the same."""
+    """CHANGE, or MODIFY, in which both names are the same."""
 
     old: str
     definition: ColumnDefinition
@@ -110,7 +110,7 @@ class ChangeColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddPrimaryKey:
-    """`columns`: where a part is an expression or a period, its text in brackets."""
+    """`columns`: for an expression or a period, its text in brackets."""
 
     columns: tuple[str, ...]
 
@@ -129,7 +129,9 @@ class AddUnique:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DropIndex:
-    """DROP INDEX, KEY or CONSTRAINT: of a key, perhaps a unique one. `sure`: of no other constraint of that name."""
+    """DROP INDEX, KEY or CONSTRAINT: of a key, perhaps a unique one. `sure`: no other constraint of that name is
+    meant.
+    """
 
     name: str
     sure: bool = True
@@ -146,7 +148,7 @@ class RenameTo:
 class ConvertCharset:
     """CONVERT TO CHARACTER SET; None: DEFAULT, the database's.
 
-    `keeps_room`: for as many characters as a column had, also where the statement defines it as a smaller text.
+    `keeps_room`: for as many characters as a column had, even if the statement defines it as a smaller text.
     """
 
     charset: str | None
@@ -155,7 +157,7 @@ class ConvertCharset:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DefaultCharset:
-    """[DEFAULT] CHARACTER SET or COLLATE: of texts of which none is said from here on; None: it is not told."""
+    """[DEFAULT] CHARACTER SET or COLLATE: of texts without a stated one from here on; None: not known."""
 
     charset: str | None
 
@@ -169,7 +171,7 @@ class TableComment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowsChange:
-    """Rows come or go without row events. `what`: the clause; `other`: a further table whose rows do."""
+    """Rows are added or removed without row events. `what`: the clause; `other`: a further table whose rows do."""
 
     what: str
     other: Table | None = None
@@ -232,10 +234,10 @@ class ChangeIndex:
 class CreateTable:
     """`like`: the table that it is a copy of. `select`: its rows and perhaps columns come from a query.
 
-    `charset`: of the texts of which none is said; None: the database's, or one that is not told.
-    `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
-    where it is a MERGE table. `versioned`: rows of the past stay in it. `unique`: its unique keys beside the primary
-    one; None: not known, as of a copy. `cascades`: a foreign key changes its rows.
+    `charset`: of the texts without a stated one; None: the database's, or an unknown one.
+    `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own, if
+    it is a MERGE table. `versioned`: rows of the past stay in it. `unique`: its unique keys besides the primary one;
+    None: not known, as of a copy. `cascades`: a foreign key changes its rows.
     """
 
     table: Table
@@ -256,7 +258,7 @@ class CreateTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CreateTrigger:
-    """Of one event on a table. `writes`: the tables that it changes, none where its body cannot be read."""
+    """Of one event on a table. `writes`: the tables that it changes, none if its body cannot be parsed."""
 
     name: Table
     table: Table
@@ -282,7 +284,7 @@ class DropTables:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameTables:
-    """One after the other, all of them or none, but for those of MariaDB's IF EXISTS that are not there."""
+    """One after the other, all of them or none, except missing ones with MariaDB's IF EXISTS."""
 
     pairs: tuple[tuple[Table, Table], ...]
     if_exists: bool = False

@@ -1,7 +1,7 @@
 """A statement of the binlog as a value.
 
 Owns: which statements there are.
-Must not know: which tables are synced, what becomes of a statement.
+Must not know: which tables are synced, what happens to a statement.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ from syncmgr.job.types.schema import UniqueKey
 
 __all__ = ["ORDINARY", "Modes", "UnclearError", "first_word", "read"]
 
-_HARMLESS: Final = frozenset(  # statements in a binlog that have no table's rows or columns in hand
+_HARMLESS: Final = frozenset(  # statements in a binlog that touch no table's rows or columns
     {
         "ANALYZE",
         "CHECK",
@@ -79,7 +79,7 @@ _INDEXES: Final = ("UNIQUE INDEX", "FULLTEXT INDEX", "SPATIAL INDEX", "VECTOR IN
 
 
 def read(statement: str, db: str = "", modes: Modes = ORDINARY) -> Statement:
-    """What a statement says; `db`: of names without one. Raises UnclearError where no rule takes all of it."""
+    """What a statement says; `db`: of names without one. Raises UnclearError if no rule matches all of it."""
     try:
         return _read(Words(statement, modes), db)
     except RecursionError as error:
@@ -87,7 +87,7 @@ def read(statement: str, db: str = "", modes: Modes = ORDINARY) -> Statement:
 
 
 def first_word(statement: str) -> str:
-    """In capitals; "" where it begins with none."""
+    """In capitals; "" if it begins with none."""
     try:
         return Words(statement, ORDINARY).token.word
     except UnclearError:
@@ -107,7 +107,7 @@ def _read(words: Words, db: str) -> Statement:
 
 
 def _other(words: Words, verb: str) -> Other:
-    """CREATE VIEW and the like: their texts are no concern of ours, and go on with words of their own."""
+    """CREATE VIEW and the like: their texts do not matter here, and continue with words of their own."""
     words.skip("OR", "REPLACE")
     if name := words.skip_phrase(_WITHOUT_ROWS):
         return Other(what=f"{verb} {name}")

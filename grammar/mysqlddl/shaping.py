@@ -1,6 +1,6 @@
-"""A statement that makes, alters, renames or takes away an object of a server.
+"""A statement that creates, alters, renames or drops an object of a server.
 
-Owns: which objects its text names, and whether one of them may be gone by it, or be another.
+Owns: which objects its text names, and whether one of them may be gone after it, or be another.
 Must not know: what is known of the objects, what leads where.
 """
 
@@ -14,7 +14,7 @@ from mysqlddl.words import Modes, Token, Words
 
 
 class Kind(StrEnum):
-    """Of an object. A sequence has a place among tables."""
+    """Of an object. A sequence shares the namespace of tables."""
 
     TABLE = "TABLE"
     VIEW = "VIEW"
@@ -25,10 +25,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shaping:
-    """`names`: of the objects; of a database its own and "". `certain`: no IF EXISTS and IF NOT EXISTS leaves open
-    what was there. `takes_away`: one may lead on no more that did, or a name may have meant another object before.
-    `of_base`: what it takes away was a base table. `on`, `event`: of a new trigger. `body`: what the text says of what
-    is made, and of keys that are added.
+    """`names`: of the objects; of a database its own and "". `certain`: no IF EXISTS or IF NOT EXISTS leaves open what
+    existed. `takes_away`: an object that led on may no longer do so, or a name may have meant another object before.
+    `of_base`: what it removes was a base table. `on`, `event`: of a new trigger. `body`: what the text says of new
+    objects, and of added keys.
     """
 
     verb: str
@@ -44,12 +44,12 @@ class Shaping:
 
     @property
     def made(self) -> bool:
-        """Whether all of it began by the statement."""
+        """Whether all of it was created by the statement."""
         return self.certain and self.verb == "CREATE"
 
     @property
     def gone(self) -> bool:
-        """Whether it was there, and ended."""
+        """Whether it existed, and ended."""
         return self.certain and self.verb == "DROP"
 
 
@@ -95,7 +95,7 @@ _KEYS: Final = frozenset({"FOREIGN", "CONSTRAINT"})
 
 
 def shaping(statement: str, db: str, modes: Modes) -> Shaping | None:
-    """None: it leaves where every object leads. `db`: of names without one. Raises UnclearError."""
+    """None: it does not change where any object leads. `db`: of names without one. Raises UnclearError."""
     words = Words(statement, modes)
     if words.skip("SET", "STATEMENT"):  # MariaDB: ... FOR one of the others
         while not words.skip("FOR"):

@@ -1,4 +1,4 @@
-"""The tables that a statement names behind FROM, UPDATE and JOIN.
+"""The tables that a statement names after FROM, UPDATE and JOIN.
 
 Owns: where such a list begins and ends, which names in it are tables, and by what aliases.
 Must not know: which of the tables is written.
@@ -10,7 +10,7 @@ from typing import Final
 from mysqlddl.nodes import Table
 from mysqlddl.words import NAME, WORD, Token, Words
 
-Source = tuple[str, Table]  # the alias, "" where there is none, and the table
+Source = tuple[str, Table]  # the alias, "" if there is none, and the table
 
 PACE: Final = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "CONCURRENT", "QUICK", "IGNORE"})
 QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
@@ -33,7 +33,7 @@ _ENDS: Final = frozenset(
         "DUPLICATE",  # ON DUPLICATE KEY UPDATE
     ]
 )
-_AFTER_TABLE: Final = _ENDS | {  # words behind a table that are no alias of it
+_AFTER_TABLE: Final = _ENDS | {  # words after a table that are not an alias of it
     "PARTITION",
     "ON",
     "USING",
@@ -56,7 +56,7 @@ _OWN_FROM: Final = frozenset({"EXTRACT", "TRIM", "TRIM_ORACLE", "SUBSTRING", "SU
 
 
 def sources(words: Words, db: str) -> list[Source]:
-    """The tables of the list that begins here, up to its end; what comes from a query is none of them."""
+    """The tables of the list that begins here, up to its end, without derived tables."""
     found: list[Source] = []
     begins, depth = True, 0
     while not words.done and not (words.token.word == ")" and not depth):
@@ -92,7 +92,7 @@ def _ends(words: Words) -> bool:
 
 
 def _follows(words: Words) -> bool:
-    """Whether it is a word behind a table, and no alias of it."""
+    """Whether it is a word after a table, and not an alias of it."""
     return _ends(words) if words.token.word in _ENDS else words.token.word in _AFTER_TABLE
 
 
@@ -118,7 +118,7 @@ def _source(words: Words, db: str) -> Iterator[Source]:
 
 
 def common_tables(words: Words) -> None:
-    """Behind WITH, up to what they serve."""
+    """After WITH, up to the statement that they serve."""
     words.skip("RECURSIVE")
 
     def one() -> None:
@@ -134,7 +134,7 @@ def common_tables(words: Words) -> None:
 
 
 def named(words: Words, db: str) -> frozenset[Table]:
-    """Every table and view of every list, those of subqueries and common tables too."""
+    """Every table and view of every list, including those of subqueries and common tables."""
     return frozenset(table for at in _lists(words.tokens) for _, table in sources(words.again(at), db))
 
 
@@ -165,7 +165,9 @@ def _behind_brackets(tokens: Sequence[Token], at: int) -> int:
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[int]:
-    """Where they begin. A FROM in the brackets of a function like TRIM begins none, that of DELETE names aliases."""
+    """Where they begin. A FROM in the brackets of a function like TRIM does not begin one, that of DELETE names
+    aliases.
+    """
     opened: list[str] = []
     deleting = next((_behind_pace(tokens, at + 1) for at, token in enumerate(tokens) if token.word == "DELETE"), -1)
     for at, token in enumerate(tokens[:-1]):

@@ -1,10 +1,11 @@
-"""Temporary tables, which hide tables of their names from one session.
+"""Temporary tables, which hide tables of the same names from one session.
 
-Owns: which statement is about them alone, and what they are called after it.
-Must not know: which of them there are, what becomes of the job.
+Owns: which statement is only about them, and what they are called after it.
+Must not know: which of them exist, what happens to the job.
 
-A session that logs rows logs nothing of them but, on MariaDB, RENAME TABLE; others log all, in the words of any other
-table. The binlog tells that a statement, or one before it in the same call of a routine, has used such a table.
+A session that logs rows logs nothing about them except, on MariaDB, RENAME TABLE; others log everything, like for any
+other table. The binlog shows whether a statement, or one before it in the same call of a routine, has used such a
+table.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,7 +24,7 @@ Pair = tuple[Table, Table]  # a table's name, and the one that it gets
 
 
 def is_temporary(text: str, db: str, own: Collection[Table], modes: Modes, *, used: bool) -> bool:
-    """Whether it alters, empties or renames no other table. `own`: the session's, folded; `used`: as the binlog tells.
+    """Whether it alters, empties or renames no other table. `own`: the session's, folded; `used`: as the binlog shows.
 
     CREATE and DROP say so themselves: servers log the parts of a DROP in statements of their own.
     """
@@ -43,10 +44,10 @@ def is_temporary(text: str, db: str, own: Collection[Table], modes: Modes, *, us
 
 
 def may_be_temporary(text: str, db: str, modes: Modes, *, numbered: bool, names_databases: bool) -> bool:
-    """Whether the one that it alters or empties may be, where the binlog tells that such a table was used.
+    """Whether the one that it alters or empties may be, if the binlog shows that such a table was used.
 
-    MySQL's DDL bears the `numbered` transaction where the table is no temporary one, and its engine has transactions;
-    TRUNCATE does in any case, but says the database where it is one.
+    MySQL's DDL has the `numbered` transaction if the table is not a temporary one, and its engine has transactions;
+    TRUNCATE always has it, but states the database if it is one.
     """
     try:
         statement = read(text, db, modes)

@@ -1,7 +1,7 @@
 """CREATE TRIGGER and DROP TRIGGER.
 
 Owns: the table and event of a trigger, and which tables it writes.
-Must not know: whose trigger it is, what becomes of them.
+Must not know: whose trigger it is, what happens to them.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ _EVENTS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 
 
 def created(words: Words, db: str) -> CreateTrigger | None:
-    """None where something else is created, or a trigger of another form; `words` stand after CREATE [OR REPLACE]."""
+    """None if something else is created, or a trigger of another form; `words` are after CREATE [OR REPLACE]."""
     words = words.again(words.tokens.index(words.token))
     try:
         _skip_definer(words)
@@ -56,7 +56,7 @@ def _writes(words: Words, db: str) -> frozenset[Table]:
 
 
 def dropped(words: Words, db: str) -> DropTrigger | None:
-    """None where something else is dropped; `words` stand after DROP."""
+    """None if something else is dropped; `words` are after DROP."""
     if not words.skip("TRIGGER"):
         return None
     words.skip("IF", "EXISTS")

@@ -16,25 +16,25 @@ from syncmgr.job.types.folding import folded_table
 
 T = TypeVar("T")
 
-WORD: Final = "word"  # keyword or bare name: which of them, the reader decides
+WORD: Final = "word"  # keyword or bare name: the reader decides which
 NAME: Final = "name"
 STRING: Final = "string"
 NUMBER: Final = "number"
-BITS: Final = "bits"  # X'4d', 0x4d, b'01', 0b01: the text as it stands
+BITS: Final = "bits"  # X'4d', 0x4d, b'01', 0b01: the text as written
 SIGN: Final = "sign"
 END: Final = "end"
 
 
 class UnclearError(ValueError):
-    """A statement that cannot be read to its end."""
+    """A statement that cannot be parsed to its end."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modes:
-    """What of the session changes how its statements read. `strict`: values that do not fit are errors.
+    """The session state that changes how its statements are parsed. `strict`: values that do not fit are errors.
 
     `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case. `dates_nulls`:
-    explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
+    explicit_defaults_for_timestamp is OFF, so a TIMESTAMP is NOT NULL by default, and NULL means the current time.
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
     `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length. `short_reals`: REAL_AS_FLOAT.
     `keys_beside`: REFERENCES beside a column makes a foreign key, as it does not in MySQL 8. `keeps_zeros`:
@@ -64,7 +64,7 @@ ORDINARY: Final = Modes()
 
 
 class Token(NamedTuple):
-    """`text` is the unquoted value; `word` in capitals, "" of what no keyword can be. `start`, `end`: offsets."""
+    """`text` is the unquoted value; `word` in capitals, "" if it cannot be a keyword. `start`, `end`: offsets."""
 
     kind: str
     text: str
@@ -103,10 +103,10 @@ def _pattern(modes: Modes) -> re.Pattern[str]:
 
 
 def scan(statement: str, modes: Modes) -> list[Token]:
-    """All tokens and an END. Whatever a conditional comment holds counts: the server that logged it has run it.
+    """All tokens and an END. The content of a conditional comment counts: the server that logged it has run it.
 
-    Raises UnclearError for a quote or comment without an end, for names in a charset that was not known, and for more
-    than MAX_TOKENS.
+    Raises UnclearError for an unterminated quote or comment, for names in an unknown charset, and for more than
+    MAX_TOKENS.
     """
     tokens: list[Token] = []
     for found in _pattern(modes).finditer(statement):
@@ -144,7 +144,7 @@ def _unquoted(text: str, kind: str, modes: Modes) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether no byte is left in it that could not be decoded."""
+    """Whether it has no byte that could not be decoded."""
     return text.isascii() or not any("\udc80" <= character <= "\udcff" for character in text)
 
 
@@ -169,12 +169,12 @@ class Words:
 
     @property
     def token(self) -> Token:
-        """What stands here."""
+        """The token here."""
         return self._tokens[self._at]
 
     @property
     def tokens(self) -> Sequence[Token]:
-        """All of them, those that were taken too, and the END."""
+        """All of them, including those already taken, and the END."""
         return self._tokens
 
     def again(self, at: int) -> "Words":
@@ -201,7 +201,7 @@ class Words:
         return all(self.ahead(place).word == word for place, word in enumerate(words))
 
     def skip(self, *words: str) -> bool:
-        """Take these words if all of them stand here."""
+        """Take these words if all of them are here."""
         tokens, at = self._tokens, self._at
         for word in words:
             if tokens[at].word != word:
@@ -211,7 +211,7 @@ class Words:
         return True
 
     def skip_any(self, words: Collection[str]) -> str:
-        """Take the one of these words that stands here; "" if none does."""
+        """Take the one of these words that is here; "" if none is."""
         word = self.token.word
         if not word or word not in words:
             return ""
@@ -219,7 +219,7 @@ class Words:
         return word
 
     def skip_phrase(self, phrases: tuple[str, ...]) -> str:
-        """Take the longest of these phrases that stands here; "" if none does."""
+        """Take the longest of these phrases that is here; "" if none is."""
         for phrase, words in _by_first_word(phrases).get(self.token.word, ()):
             if self.skip(*words):
                 return phrase
@@ -238,7 +238,7 @@ class Words:
             raise self.unclear("the end")
 
     def name(self) -> str:
-        if self.token.kind not in {NAME, WORD, STRING}:  # a string: ANSI_QUOTES where the mode is not known
+        if self.token.kind not in {NAME, WORD, STRING}:  # a string: ANSI_QUOTES if the mode is not known
             raise self.unclear("a name")
         return self.take().text
 
@@ -247,7 +247,7 @@ class Words:
         return self.modes.folded(_qualified(self, default_db))
 
     def string(self) -> str:
-        """Strings side by side are one."""
+        """Adjacent strings are one."""
         if self.token.kind != STRING:
             raise self.unclear("a string")
         text = self.take().text
@@ -268,7 +268,7 @@ class Words:
         return found
 
     def brackets(self) -> str:
-        """( ... ) with whatever is in it, as text; raises where none begins here or it does not end."""
+        """( ... ) with its content, as text; raises if none begins here or it does not end."""
         start = self.token.start
         self.expect("(")
         depth = 1
@@ -284,7 +284,7 @@ class Words:
         return True
 
     def take_value(self) -> Token:
-        """A token, or brackets with all in them as one."""
+        """A token, or brackets with their content as one."""
         if not self.sees("("):
             return self.take()
         start = self.token.start
@@ -292,7 +292,7 @@ class Words:
         return Token(SIGN, text, "(", start, start + len(text))
 
     def text_from(self, first: Token) -> str:
-        """The statement's text from a token up to what was taken last."""
+        """The statement's text from a token up to the last one taken."""
         return self._statement[first.start : self._tokens[self._at - 1].end]
 
     def rest(self) -> None:
@@ -301,7 +301,7 @@ class Words:
 
 
 def until(words: Words, ends: Callable[[Token], bool]) -> Iterator[Token]:
-    """Tokens outside brackets up to one that ends it, a comma or a closing bracket; brackets come as one."""
+    """Tokens outside brackets up to one that ends it, a comma or a closing bracket; brackets count as one."""
     while not words.done and words.token.word not in {",", ")"} and not ends(words.token):
         yield words.take_value()
 

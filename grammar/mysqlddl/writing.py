@@ -1,6 +1,6 @@
-"""A statement that stands in a binlog in place of the rows that it changes.
+"""A statement that is in a binlog instead of the rows that it changes.
 
-Owns: which tables it writes and how, by the names in its text, and whether it calls what may write others.
+Owns: which tables it writes and how, by the names in its text, and whether it calls something that may write others.
 Must not know: what those names are on the server, which tables are synced.
 """
 
@@ -16,11 +16,11 @@ from mysqlddl.nodes import Table
 from mysqlddl.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
 from mysqlddl.words import NAME, WORD, Modes, Token, UnclearError, Words, until
 
-_FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
+_FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # if the rest has no words
 
 
 class Event(StrEnum):
-    """What may happen to a row, as a trigger names it."""
+    """What may happen to a row, in a trigger's terms."""
 
     INSERT = "INSERT"
     UPDATE = "UPDATE"
@@ -32,10 +32,10 @@ EVERY: Final = frozenset(Event)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """`events`: what may happen to rows of which tables, or views. `calls`: functions that are no built-in ones.
+    """`events`: what may happen to rows of which tables, or views. `calls`: functions that are not built in.
 
-    `names`: every table and view that it has in a list of such, those that it only reads too. `common`: those of them
-    that may be its common tables instead, by their names.
+    `names`: every table and view in its lists, including those that it only reads. `common`: those of them that may be
+    its common tables instead, by their names.
     """
 
     events: Mapping[Table, frozenset[Event]]
@@ -45,7 +45,7 @@ class Written:
 
 
 def stands_for_rows(statement: str, modes: Modes) -> bool:
-    """Whether it is a statement in place of row events: binlog_format was not ROW."""
+    """Whether it is a statement instead of row events: binlog_format was not ROW."""
     try:
         words = Words(statement, modes)
         _skip_prefix(words)
@@ -84,7 +84,9 @@ def _begins_query(words: Words) -> bool:
 
 
 def written(statement: str, db: str, modes: Modes) -> Written:
-    """`db`: of names without one. Raises UnclearError for a text that cannot be read, and for one that runs others."""
+    """`db`: of names without one. Raises UnclearError for a text that cannot be parsed, and for one that runs
+    others.
+    """
     if modes.oracle:
         raise UnclearError("in sql_mode ORACLE a function is called without brackets")
     words = Words(statement, modes)
@@ -115,7 +117,7 @@ def united(parts: Iterable[tuple[Table, frozenset[Event]]]) -> dict[Table, froze
 
 
 def _events(verb: str, tokens: Sequence[Token]) -> frozenset[Event]:
-    """All that it may be, where a word of it is a name."""
+    """Everything that it may be, if a word of it is a name."""
     words = {token.word for token in tokens}
     if "PORTION" in words:  # what MariaDB's FOR PORTION OF leaves of a row is inserted
         return EVERY
@@ -211,7 +213,7 @@ _VERBS: Final[Mapping[str, Callable[[Words, str], Sequence[Table] | Iterator[Tab
     "EXECUTE": _runs_others,
     "WITH": _runs_others,
 }
-Owner = tuple[str, str]  # the database, "" where none is said, and a table's name or alias
+Owner = tuple[str, str]  # the database, "" if none is given, and a table's name or alias
 
 
 def _target(words: Words) -> Owner:
@@ -231,7 +233,7 @@ def _joined(words: Words, db: str) -> list[Source]:
 
 
 def _owners(words: Words) -> Iterator[Owner]:
-    """Of each column that SET assigns; ("", "") where none is said."""
+    """Of each column that SET assigns; ("", "") if none is given."""
     while True:
         parts = [words.name()]
         while words.skip("."):
@@ -244,7 +246,7 @@ def _owners(words: Words) -> Iterator[Owner]:
 
 
 def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterator[Table]:
-    """All of them where nothing is said."""
+    """All of them if nothing is given."""
     db, name = owner[0].casefold(), owner[1].casefold()
     found = [
         table
@@ -259,8 +261,8 @@ def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterato
 
 
 def calls(words: Words, db: str, flow: Collection[str] = ()) -> Iterator[Table]:
-    """Each name before a bracket that is not surely the server's own, and after which no columns are named. `flow`:
-    further words that are none.
+    """Each name before a bracket that is not certainly built in, and after which no columns are named. `flow`: further
+    words that are not names.
     """
     tokens, own = words.tokens, (BUILT_IN | {*flow}) - DOUBTFUL[words.modes.mariadb]
     target, declared = _columns_at(tokens), frozenset(common(tokens))
@@ -278,7 +280,7 @@ def calls(words: Words, db: str, flow: Collection[str] = ()) -> Iterator[Table]:
 
 
 def _columns_at(tokens: Sequence[Token]) -> int:
-    """Where the last part of the name of INSERT's table stands, or an alias, before the columns; else -1."""
+    """The place of the last part of the name of INSERT's table, or of an alias, before the columns; otherwise -1."""
     at = next((at for at, token in enumerate(tokens) if token.word in {"INSERT", "REPLACE"}), -1)
     if at < 0:
         return -1

@@ -1,6 +1,6 @@
-"""How much a text may be, looked at before anything is made of it.
+"""How large a text may be, checked before anything is built from it.
 
-Owns: the bounds of tokens and nesting of one text, and a scan that finds them passed without building anything.
+Owns: the bounds of tokens and nesting of one text, and a scan that detects an excess without building anything.
 Must not know: any statement, the bytes that a text may have.
 """
 
@@ -11,15 +11,15 @@ from typing import Final
 
 from syncsql.errors import NestedTooDeeplyError, TooLargeError, error_at
 
-QUESTIONS: Final = frozenset({"SELECT", "WITH", "VALUES"})  # what a query begins with, behind its brackets
+QUESTIONS: Final = frozenset({"SELECT", "WITH", "VALUES"})  # what a query begins with, after its brackets
 MOST_TOKENS: Final = 200_000
-DEEPEST: Final = 100  # brackets, CASEs and prefixes in one another
+DEEPEST: Final = 100  # nested brackets, CASEs and prefixes
 LONGEST_CHAIN: Final = 2_000  # words and signs without a comma, AND, OR, WHEN, THEN or ELSE: 1 + 1 + 1 ...
-MOST_JOINED: Final = 500  # UNIONs and JOINs, which stand in one another however they are typed
+MOST_JOINED: Final = 500  # UNIONs and JOINs, which are nested however they are typed
 MOST_NESTED_TYPES: Final = 100  # ARRAY<ARRAY<...
 
-# Strings and comments as Spark reads them, since it is Spark that is to be kept from what is in no string: r'\' ends.
-# What is not closed goes to the end.
+# Strings and comments as Spark parses them, since Spark is to be protected from what is outside strings: r'\' ends. #
+# What is not closed extends to the end.
 _PIECE: Final = re.compile(
     r"""
       (?P<opaque>(?<![\w$])[rR]'[^']*(?:'|\Z) | (?<![\w$])[rR]"[^"]*(?:"|\Z)
@@ -44,7 +44,7 @@ _FLATTEN: Final = "write it flatter: WITH names part of a query, IN takes a list
 def is_query(source: str) -> bool:
     """Whether it is one query and nothing else.
 
-    Raises TooLargeError or NestedTooDeeplyError for a text that nobody is to read.
+    Raises TooLargeError or NestedTooDeeplyError for a text that must not be parsed.
     """
     scan = _Scan()
     for piece in _PIECE.finditer(source):
@@ -63,8 +63,8 @@ def is_query(source: str) -> bool:
 
 
 def without_numbers(query: str) -> str:
-    """A query of the same length whose long lists of numbers are blanks: nobody but Spark reads those, and each number
-    as a token of its own would take a hundred times its room.
+    """A query of the same length whose long lists of numbers are blanks: only Spark reads those, and each number as a
+    separate token would take a hundred times its size.
     """
     return _NUMBERS.sub(lambda found: " " * (len(found[0]) - 1) + "0", query)  # where it ends may be the query's end
 
@@ -73,7 +73,7 @@ def without_numbers(query: str) -> str:
 class _Scan:
     """Where the scan of a text is.
 
-    `outer`: the chains around the innermost bracket or CASE. `first`: the first word or sign behind opening brackets.
+    `outer`: the chains around the innermost bracket or CASE. `first`: the first word or sign after opening brackets.
     """
 
     tokens: int = 0
@@ -87,7 +87,7 @@ class _Scan:
     outer: list[int] = field(default_factory=list)
 
     def take(self, text: str) -> str:
-        """A word or a sign; which bound it passes, "" for none."""
+        """A word or a sign; which bound it exceeds, "" for none."""
         self._step(text)
         self.several = self.several or self.last == ";"
         self.first = self.first or (text if text != "(" else "")

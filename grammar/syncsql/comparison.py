@@ -70,7 +70,7 @@ Test: TypeAlias = Comparison | Every | Some
 
 
 class NoComparisonError(Exception):
-    """A part of a condition, which `near` shows, that is no comparison of a column with constants."""
+    """A part of a condition, which `near` shows, that is not a comparison of a column with constants."""
 
     def __init__(self, part: exp.Expr) -> None:
         self.near = part.sql("mysql", comments=False)[:80]
@@ -105,7 +105,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def compared(tree: exp.Expr, *, negated: bool = False) -> Test:
-    """The comparisons of a condition, or of its negation: NOT goes down to them. Raises NoComparisonError."""
+    """The comparisons of a condition, or of its negation: NOT is pushed down to them. Raises NoComparisonError."""
     match tree:
         case exp.Paren():
             return compared(tree.this, negated=negated)
@@ -129,7 +129,7 @@ def compared(tree: exp.Expr, *, negated: bool = False) -> Test:
 
 
 def _sided(tree: exp.Expr, sign: Sign, *, negated: bool) -> Comparison:
-    """The column may stand on either side."""
+    """The column may be on either side."""
     if isinstance(tree.expression, exp.Column):
         return _one(tree.expression, _TURNED.get(sign, sign), [tree.this], negated=negated)
     return _one(tree.this, sign, [tree.expression], negated=negated)

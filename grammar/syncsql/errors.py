@@ -1,7 +1,7 @@
 """What is wrong with a text, and where.
 
 Owns: the one error of the language and the finding of a place in a text.
-Must not know: error numbers, clients, who asked.
+Must not know: error numbers, clients, the caller.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ class SqlSyntaxError(Exception):
 
 
 class NestedTooDeeplyError(SqlSyntaxError):
-    """An expression whose parts stand in one another deeper than any real one."""
+    """An expression that is nested more deeply than any real one."""
 
 
 class TooLargeError(Exception):
@@ -60,7 +60,7 @@ def error_at(
     kind: type[SqlSyntaxError] = SqlSyntaxError,
     shown: str | None = None,
 ) -> SqlSyntaxError:
-    """The error about source[start:end], or what is shown in its place; an empty stretch means the end of the text."""
+    """The error about source[start:end], or what is shown instead; an empty stretch means the end of the text."""
     line, column = place(source, start)
     near = shown or source[start:end][:SHOWN_CHARACTERS] or END_OF_TEXT
     return kind(reason=reason, near=near, line=line, column=column)

@@ -1,4 +1,4 @@
-"""Expressions and conditions: read by sqlglot, kept as canonical text.
+"""Expressions and conditions: parsed by sqlglot, kept as canonical text.
 
 Owns: which expressions are allowed: of one row, and always with the same result.
 Must not know: statements, the schema of any table, Spark.
@@ -19,7 +19,7 @@ from syncsql.tokens import raw_tokens
 
 T = TypeVar("T")
 
-DEEPEST: Final = 25  # brackets and CASEs in one another: sqlglot takes 26 frames for each
+DEEPEST: Final = 25  # nested brackets and CASEs: sqlglot takes 26 frames for each
 LONGEST: Final = 4_000  # words and signs; literals and commas do not count, an IN list may be long
 LONGEST_PREFIX: Final = 25  # NOT NOT NOT ...
 _OPENING: Final = frozenset({"(", "CASE"})
@@ -77,9 +77,9 @@ _REFUSED_FUNCTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expression:
-    """An expression of columns in MySQL's words.
+    """An expression of columns in MySQL's syntax.
 
-    canonical is what it prints and what makes it equal; text is what was typed; line and column tell where.
+    canonical is what it prints and what makes it equal; text is what was typed; line and column are its place.
     """
 
     canonical: str
@@ -91,19 +91,19 @@ class Expression:
         return self.canonical
 
     def columns(self) -> tuple[str, ...]:
-        """The columns that it reads, each once, in the order of appearance."""
+        """The columns that it reads, each once, in order of appearance."""
         found = self._read(lambda tree: [column.name for column in tree.find_all(exp.Column, bfs=False)])
         return tuple(dict.fromkeys(found))
 
     def spark(self) -> str:
-        """The same in Spark SQL; raises SqlSyntaxError where Spark has nothing that means the same."""
+        """The same in Spark SQL; raises SqlSyntaxError if Spark has no equivalent."""
         try:
             return self._read(spark.translate)
         except spark.NoEqualError as missing:
             raise SqlSyntaxError(reason=str(missing), near=missing.near, line=self.line, column=self.column) from None
 
     def comparisons(self) -> comparison.Test:
-        """Of columns with constants; raises SqlSyntaxError where it has anything else."""
+        """Of columns with constants; raises SqlSyntaxError if it has anything else."""
         try:
             return self._read(comparison.compared)
         except comparison.NoComparisonError as other:
@@ -114,7 +114,7 @@ class Expression:
         return self._read(lambda tree: tree.sql("sqlite", identify=True, comments=False))
 
     def _read(self, how: Callable[[exp.Expr], T]) -> T:
-        """What how makes of sqlglot's tree, which is made anew so that an expression stays a plain value."""
+        """The result of `how` on sqlglot's tree, which is rebuilt so that an expression stays a plain value."""
         try:
             return how(_parsed(self.canonical))
         except RecursionError:
@@ -141,7 +141,7 @@ def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expr
 
 
 def _with_plain_names(raw: Sequence[RawToken]) -> list[RawToken]:
-    """Sqlglot reads a meaning into some words that MySQL lets name a column."""
+    """Sqlglot gives a meaning to some words that can name a column in MySQL."""
     return [
         RawToken(TokenType.VAR, token.text, token.line, token.col, token.start, token.end, token.comments)
         if token.token_type not in _QUOTED and token.text.upper() in _PLAIN_NAMES
@@ -162,7 +162,7 @@ def _parsed(canonical: str) -> exp.Expr:
 
 
 def _fixed_point(canonical: str) -> str:
-    """What prints as itself: sqlglot needs a second round for some."""
+    """The form that prints as itself: sqlglot needs a second round for some."""
     for _ in range(_ROUNDS):
         again = _parsed(canonical).sql("mysql", identify=True, comments=False)
         if again == canonical:
@@ -207,7 +207,7 @@ def _is_now(function: exp.Anonymous) -> bool:
 
 
 def _blamed(raw: Sequence[RawToken], error: ParseError) -> RawToken:
-    """The token that sqlglot names by its line and last column; the last one where it names none."""
+    """The token that sqlglot names by its line and last column; the last one if it names none."""
     facts = error.errors[0] if error.errors else {}
     spot = facts.get("line"), facts.get("col")
     return next((token for token in raw if (token.line, token.col) == spot), raw[-1])

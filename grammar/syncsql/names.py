@@ -16,7 +16,7 @@ _STRING_ESCAPES: Final = str.maketrans(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Name:
-    """A job or a table; db is None where the database in use is meant."""
+    """A job or a table; db is None if the database in use is meant."""
 
     name: str
     db: str | None = None
@@ -27,7 +27,7 @@ class Name:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Property:
-    """A pair of a property list; both are texts, also where a bare number or name was typed."""
+    """A pair of a property list; both are texts, even if a bare number or name was typed."""
 
     key: str
     value: str
@@ -71,10 +71,10 @@ def printed(part: Printable | None) -> str | None:
 
 
 def clause(word: str, text: str | None) -> str:
-    """A blank, the word and its text, or nothing where there is no text."""
+    """A blank, the word and its text, or nothing if there is no text."""
     return "" if text is None else f" {word} {text}"
 
 
 def words(*parts: tuple[bool, str]) -> str:
-    """Those of the optional words that were said, each behind a blank."""
+    """Those of the optional words that were given, each after a blank."""
     return "".join(f" {word}" for said, word in parts if said)

@@ -1,6 +1,6 @@
 """From text to statements.
 
-Owns: which word begins which statement, and what to say about those that are not offered.
+Owns: which word begins which statement, and the errors for those that are not supported.
 Must not know: the inside of any statement.
 """
 
@@ -117,7 +117,7 @@ _NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
 # Two words decide before one.
 _NOT_OFFERED: Final[Mapping[tuple[str, ...], str | None]] = {
     **{(verb,): _ROWS for verb in ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "LOAD", "TRUNCATE")},
-    ("ALTER", "SYNC"): None,  # the one ALTER that there is
+    ("ALTER", "SYNC"): None,  # the only ALTER
     ("ALTER",): _NO_ALTER,
     ("RENAME",): _NO_ALTER,
     ("DROP", "SYNC"): "there is no DROP SYNC JOB; use STOP SYNC JOB",
@@ -178,10 +178,10 @@ _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]
 }
 
 _FIRST_WORDS: Final = sorted({"SELECT", "WITH", *_BY_FIRST_WORD, *_BY_SECOND_WORD})
-# behind them no name stands that may be written so
+# no name that may be written like this follows them
 _BEFORE_SYNC: Final = {"CREATE", "ALTER", "DROP", "SHOW", "PAUSE", "RESUME", "STOP", "CANCEL", "START"}
 _SYNC_JOB: Final = {"SYNC_JOB", "SYNCJOB", "SYNC_JOBS", "SYNCJOBS"}
-LIKENESS: Final = 0.75  # of a slip; WITHOUT is none of WITH
+LIKENESS: Final = 0.75  # of a typo; WITHOUT is not one of WITH
 
 
 def parse(sql: str) -> tuple[Parsed, ...]:
@@ -206,7 +206,7 @@ def _statement(tokens: TokenisedStatement) -> Statement:
 
 
 def _meant(word: str) -> str:
-    """The first word of a statement that it may be a slip of."""
+    """The first word of a statement of which it may be a typo."""
     near = get_close_matches(word, _FIRST_WORDS, n=1, cutoff=LIKENESS)
     return f"; did you mean {near[0]}?" if near and word not in _FIRST_WORDS else ""
 

@@ -1,7 +1,7 @@
 """Patterns of tables: one over database.table, as LIKE or REGEXP.
 
-Owns: their value and print, how their string is read, and how a pattern is typed.
-Must not know: where a pattern may stand, which tables match it.
+Owns: their value and print, how their string is parsed, and how a pattern is typed.
+Must not know: where a pattern may occur, which tables match it.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-# A backslash stands for itself but before these, so that '\.' and '\\.' are one pattern. A quote may be doubled.
+# A backslash stands for itself except before these, so '\.' and '\\.' are one pattern. A quote may be doubled.
 _ESCAPES: Final = {
     "'": re.compile(r"""\\([\\'"])|(')'"""),
     '"': re.compile(r"""\\([\\'"])|(")\""""),
@@ -42,12 +42,12 @@ def pattern_text(literal: str) -> str:
 
 
 def typed(text: str) -> str:
-    """The pattern as somebody would type it: a backslash is doubled only where it must be."""
+    """The pattern as a user would type it: a backslash is doubled only where it must be."""
     return "'" + re.sub(r"\\(?=[\\'\"]|\Z)", r"\\\\", text).replace("'", "''") + "'"
 
 
 def escaped(name: str) -> str:
-    """The part of a LIKE pattern that means this name alone."""
+    """The part of a LIKE pattern that matches only this name."""
     return re.sub(r"([\\%_.])", r"\\\1", name)
 
 

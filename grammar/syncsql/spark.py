@@ -1,7 +1,7 @@
-"""An expression in Spark's words.
+"""An expression in Spark SQL.
 
-Owns: what means the same in MySQL and in Spark, and what must be said differently.  Where nothing means the same, or
-nobody has checked, it refuses: a wrong value must never pass silently.
+Owns: what means the same in MySQL and in Spark, and what must be written differently. If nothing means the same, or it
+was not verified, it refuses: a wrong value must never pass silently.
 Must not know: statements, sessions, the schema of any table.
 """
 
@@ -14,7 +14,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 
 class NoEqualError(Exception):
-    """Spark has nothing that is known to mean the same as the part of an expression that near shows."""
+    """Spark has no known equivalent of the part of an expression that near shows."""
 
     def __init__(self, reason: str, part: exp.Expr) -> None:
         self.near = part.sql("mysql", comments=False)[:80]
@@ -37,7 +37,7 @@ _MISSING: Final[Mapping[type[exp.Expr], str]] = {
     exp.MatchAgainst: "MATCH AGAINST has no equal in Spark",
 }
 
-# Functions that sqlglot knows and that were compared; one it does not know goes on as typed, and Spark judges.
+# Functions that sqlglot knows and that were compared; an unknown one is passed on as typed, and Spark decides.
 _SAME: Final = (
     *(exp.Cast, exp.And, exp.Or, exp.Anonymous, exp.JSONExtractScalar, exp.RegexpLike),
     *(exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least),
@@ -121,7 +121,7 @@ def _is_plain_format(node: exp.Expr) -> bool:
 
 
 def _in_spark(tree: exp.Expr) -> exp.Expr:
-    """The parts first: a changed part may stand in one that changes too."""
+    """The parts first: a changed part may be inside one that changes, too."""
     root = tree.copy()
     for node in reversed(list(root.walk())):
         change = _CHANGES.get(type(node))
@@ -150,7 +150,7 @@ def _root(node: exp.Expr) -> exp.Expr:
 
 
 def _extreme(node: exp.Expr) -> exp.Expr:
-    """One NULL makes GREATEST and LEAST NULL in MySQL; Spark passes over it."""
+    """One NULL makes GREATEST and LEAST NULL in MySQL; Spark ignores it."""
     tests = [exp.Is(this=part.copy(), expression=exp.Null()) for part in (node.this, *node.expressions)]
     return exp.If(this=exp.or_(*tests, copy=False), true=exp.Null(), false=node.copy())
 
@@ -204,7 +204,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 
 def _whole(cast: exp.Expr) -> exp.Expr:
-    """CAST AS SIGNED rounds a fraction, as ROUND does; Spark cuts it off."""
+    """CAST AS SIGNED rounds a fraction, like ROUND; Spark truncates it."""
     number, target = cast.this, cast.args["to"]
     decimal = exp.Like(this=_call("TYPEOF", number.copy()), expression=exp.Literal.string("decimal%"))
     fraction = exp.or_(_is_double(number), decimal, copy=False)

@@ -20,8 +20,8 @@ from syncsql.errors import error_at
 
 CLAIMED_VERSION: Final = 80099  # conditional comments up to MySQL 8.0 are ours
 
-# One alternative per thing that may hold any character; the last two are those that never end. It begins with a set
-# of characters, so that whatever is between such things is passed over in no time.
+# One alternative per thing that may hold any character; the last two are those that never end. It begins with a set #
+# of characters, so that anything between such things is skipped quickly.
 _OPAQUE: Final = re.compile(
     r"""
     ['"`/\#-] (?:
@@ -32,7 +32,7 @@ _OPAQUE: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LONG: Final = 1024  # characters, from which on sqlglot is not to read a literal, a comment or blanks
+_LONG: Final = 1024  # characters, from which on sqlglot is not to scan a literal, a comment or blanks
 _SLOW: Final = re.compile(
     rf"""
       (?P<literal>'(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+")
@@ -41,7 +41,7 @@ _SLOW: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# Lone surrogates stand for what is found first and must not be found again: no text that came as bytes has them.
+# Lone surrogates replace what is found first and must not be found again: no text that came as bytes has them.
 _BACKSLASH, _QUOTE, _DOUBLE_QUOTE = "\ud800", "\ud801", "\ud802"
 _ESCAPES: Final[Mapping[str, str]] = {
     "\\\\": _BACKSLASH,
@@ -59,7 +59,7 @@ _PIECE: Final = re.compile(r"\S+")
 class Kind(StrEnum):
     """What a token is."""
 
-    WORD = "WORD"  # keyword or bare name: which of them, the parser decides
+    WORD = "WORD"  # keyword or bare name: the parser decides which
     NAME = "NAME"  # in backticks
     STRING = "STRING"
     NUMBER = "NUMBER"
@@ -129,7 +129,7 @@ def statements(sql: str) -> Iterator[TokenisedStatement]:
 
 
 def expand_conditional_comments(sql: str) -> str:
-    """Blank out the marks of /*!40101 ... */ so that its body counts, as MySQL does.  Every offset stays."""
+    """Blank out the marks of /*!40101 ... */ so that its body counts, as in MySQL.  Every offset stays."""
     pieces: list[str] = []
     done = 0
     for match in _OPAQUE.finditer(sql):
@@ -145,7 +145,7 @@ def expand_conditional_comments(sql: str) -> str:
 
 
 def raw_tokens(source: str) -> list[RawToken]:
-    """Sqlglot's tokens, as its expression parser wants them."""
+    """Sqlglot's tokens, as its expression parser expects them."""
     values: dict[int, str] = {}
     try:
         tokens = _MySQLTokenizer(dialect=MySQL()).tokenize(_quickly_read(source, values))
@@ -160,7 +160,7 @@ def raw_tokens(source: str) -> list[RawToken]:
 
 def _quickly_read(source: str, values: dict[int, str]) -> str:
     """A text of the same length and tokens whose long literals have no escapes, and which has no long comments and
-    blanks: sqlglot takes a step of Python for a character of those, and a megabyte takes a step of C here. `values`
+    blanks: sqlglot takes a Python step per character of those, while a megabyte takes a C step here. `values`
     gets those literals, by where they end.
     """
     if len(source) < _LONG:

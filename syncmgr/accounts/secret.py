@@ -1,6 +1,6 @@
-"""Passwords as they are kept.
+"""Passwords as they are stored.
 
-Owns: the form at rest of a password under each of MySQL's two plugins, and the check of one that was typed.
+Owns: the stored form of a password under each of MySQL's two plugins, and the check of one that was typed.
 Must not know: accounts, the wire, where it is kept.
 """
 
@@ -12,14 +12,14 @@ SHA2: Final = "caching_sha2_password"
 NATIVE: Final = "mysql_native_password"
 PLUGINS: Final = (SHA2, NATIVE)
 
-_COST: Final = 1 << 15  # 32 MiB and some 80 ms a check
+_COST: Final = 1 << 15  # 32 MiB and about 80 ms per check
 _BLOCK: Final = 8
 _MEMORY: Final = 64 << 20
 _SALT: Final = 16
 
 
 def sealed(password: str, plugin: str) -> str:
-    """What is kept: salted scrypt, or for mysql_native_password the SHA1(SHA1()) that this plugin needs."""
+    """What is stored: salted scrypt, or for mysql_native_password the SHA1(SHA1()) that this plugin needs."""
     if plugin == NATIVE:
         return native_digest(password).hex()
     salt = secrets.token_bytes(_SALT)
@@ -27,7 +27,7 @@ def sealed(password: str, plugin: str) -> str:
 
 
 def opens(password: str, kept: str) -> bool:
-    """Whether it is the password of a caching_sha2_password account. Takes its time, on purpose."""
+    """Whether it is the password of a caching_sha2_password account. Slow, on purpose."""
     salt, _, digest = kept.partition("$")
     return secrets.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(digest))
 
@@ -39,7 +39,7 @@ def native_digest(password: str) -> bytes:
 
 
 def sha2_digest(password: str) -> bytes:
-    """SHA256(SHA256(password)): what the fast path of caching_sha2_password needs, kept in memory alone."""
+    """SHA256(SHA256(password)): what the fast path of caching_sha2_password needs, kept only in memory."""
     return hashlib.sha256(hashlib.sha256(password.encode()).digest()).digest()
 
 
@@ -47,4 +47,4 @@ def _scrypt(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=_COST, r=_BLOCK, p=1, maxmem=_MEMORY, dklen=32)
 
 
-NOBODY: Final = f"{'00' * _SALT}${'00' * 32}"  # opens to no password; checking one takes as long as any
+NOBODY: Final = f"{'00' * _SALT}${'00' * 32}"  # matches no password; checking one takes as long as any

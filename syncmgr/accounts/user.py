@@ -1,6 +1,6 @@
 """Who may do what.
 
-Owns: accounts, privileges in Doris' words, what a set of grants allows and what it lets see.
+Owns: accounts, privileges in Doris' terms, what a set of grants allows and what it makes visible.
 Must not know: passwords, statements, where any of it is stored.
 """
 
@@ -15,7 +15,7 @@ LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 
 
 class Privilege(StrEnum):
-    """Doris' privileges, as far as there is something here that they can be about."""
+    """Doris' privileges, as far as they apply here."""
 
     ADMIN = "ADMIN_PRIV"  # everything, users included
     NODE = "NODE_PRIV"  # the frontend: its settings, its connections
@@ -32,7 +32,7 @@ OF_DATA: Final = frozenset(Privilege) - ANYWHERE_ONLY
 
 
 class Level(StrEnum):
-    """How much a grant is about."""
+    """The scope of a grant."""
 
     GLOBAL = "GLOBAL"
     DATABASE = "DATABASE"
@@ -65,7 +65,7 @@ GLOBAL: Final = Scope(level=Level.GLOBAL)
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Account:
-    """`host`: a pattern of addresses in MySQL's words, or localhost for every address of this machine's own loop."""
+    """`host`: a pattern of addresses as in MySQL, or localhost for every address of this machine's loopback."""
 
     name: str
     host: str = EVERYWHERE
@@ -82,7 +82,7 @@ class Account:
 
     @property
     def precision(self) -> tuple[bool, int]:
-        """Of two accounts that admit an address, the one with more of it is meant, as in MySQL."""
+        """Of two accounts that match an address, the more specific one wins, as in MySQL."""
         return "%" not in self.host and "_" not in self.host, len(self.host.split("%")[0].split("_")[0])
 
 
@@ -105,7 +105,7 @@ class Rights:
         return self.is_admin or self._at(GLOBAL, Privilege.NODE)
 
     def may(self, privilege: Privilege, scope: Scope) -> bool:
-        """What is granted on all databases, or on a whole database, holds for everything in it."""
+        """What is granted on all databases, or on a whole database, applies to everything in it."""
         if self.is_admin or self._at(GLOBAL, privilege) or self._at(scope, privilege):
             return True
         return scope.level is not Level.GLOBAL and self._at(Scope(level=Level.DATABASE, db=scope.db), privilege)
@@ -114,7 +114,9 @@ class Rights:
         return self.is_admin or any(privilege in granted for granted in self.grants.values())
 
     def sees(self, scope: Scope) -> bool:
-        """A table or job is seen by who has any privilege on it or around it, a database also by who has one in it."""
+        """A table or job is visible to users with any privilege on it or around it, a database also to users with one
+        in it.
+        """
         if any(self.may(privilege, scope) for privilege in OF_DATA):
             return True
         return scope.level is Level.DATABASE and any(held.db == scope.db for held in self.grants)

@@ -1,1 +1,1 @@
-"""Copies of metadata, lake and staging of one moment, and their way back."""
+"""Copies of metadata, lake and staging of one moment, and their restore."""

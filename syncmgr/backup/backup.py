@@ -1,15 +1,14 @@
 """`syncmgr backup FOLDER`: a copy of one moment, while the frontend runs or not.
 
 Owns: the order of its steps.
-Must not know: how files name each other, how the copy comes back.
+Must not know: how files name each other, how the copy is restored.
 
-1. note     which files the tables have now: each gets a second name in a folder of ours, which no expiry, no DROP
+1. note     which files the tables have now: each gets a hard link in a folder of ours, which no expiry, no DROP
             TABLE and no removal of orphans reaches
-2. moment   nobody commits: metadata and catalog are copied, staged files and each table's metadata get their second
-            names
-3. note     the few files that came between 1 and 2. Where one went before it had its second name, again from 2 on
-4. bring    all of them into FOLDER; what is copied is compared
-5. check    the tables in FOLDER name nothing that is not there in full length; then backup.json is written
+2. moment   no commits: metadata and catalog are copied, staged files and each table's metadata get their hard links
+3. note     the few files that were added between 1 and 2. If one was deleted before it had its link, again from 2 on
+4. bring    all of them into FOLDER; copies are compared
+5. check    all files that the tables in FOLDER name exist in full length; then backup.json is written
 """
 
 import shutil
@@ -37,7 +36,7 @@ from syncmgr.host.folders import lock_of
 from syncmgr.meta.database.engine import META_FILE
 from syncmgr.meta.staged import staged_files
 
-PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there goes with the next one
+PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there is removed by the next one
 ROUNDS: Final = 10
 CONF: Final = "conf/fe.conf"
 
@@ -76,7 +75,7 @@ def _secrets(here: Places) -> dict[str, Path]:
 
 @contextmanager
 def _pins(here: Places) -> Iterator[None]:
-    """What an earlier backup has left is gone, and what this one leaves."""
+    """Removes what an earlier backup has left, and what this one leaves."""
     folders = [here.lake_dir / PINS, here.staging_dir / PINS]
     try:
         for folder in folders:
@@ -96,7 +95,7 @@ class Backup:
         self._lake = Lake(here.lake_dir, self._pin_of_lake)
 
     def run(self, beside: Mapping[str, Path]) -> None:
-        """`beside`: small files that are copied, by their place in the backup."""
+        """`beside`: small files that are copied, by their path in the backup."""
         for path in (self._meta, self._catalog):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._note_early()
@@ -117,7 +116,7 @@ class Backup:
         self._say(f"{self._folder}: {len(entries)} files, {length} bytes, compared")
 
     def _note_early(self) -> None:
-        """What goes meanwhile is no matter, nor what is wrong: it is looked at again."""
+        """Files that disappear meanwhile do not matter, nor errors: everything is examined again."""
         if not self._here.catalog.exists():
             return
         copy_database(self._here.catalog, self._catalog)
@@ -128,12 +127,12 @@ class Backup:
             return
 
     def _moment(self) -> tuple[float, set[Path], set[Path]]:
-        """When it was, and the files of tables and staging, below their folders."""
+        """The time of the moment, and the files of tables and staging, below their folders."""
         for _ in range(ROUNDS):
             at, staged = self._hold()
             try:
                 return at, self._tables(), staged
-            except FileNotFoundError as error:  # expired before it had its second name
+            except FileNotFoundError as error:  # expired before it had its hard link
                 lost = error
         raise SyncError(Code.BACKUP_LACKS, path=lost.filename, what="a table", reason="it is not there")
 
@@ -180,7 +179,7 @@ class Backup:
         return path
 
     def _pin(self, root: Path, path: Path) -> Path:
-        """Gets its second name. Raises FileNotFoundError, BACKUP_REFUSED."""
+        """Gets its hard link. Raises FileNotFoundError, BACKUP_REFUSED."""
         pin = root / PINS / path
         try:
             link(root / path, pin)

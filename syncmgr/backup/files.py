@@ -1,6 +1,6 @@
 """Files that never change, on their way from one folder to another.
 
-Owns: links and copies, and what a disk says of them.
+Owns: links and copies, and errors of the disk.
 Must not know: what is in them.
 """
 
@@ -19,7 +19,7 @@ from syncmgr.errors import Code, SyncError
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """What a disk or a database says, for the operator. Raises BACKUP_FAILED."""
+    """Errors of a disk or a database, for the operator. Raises BACKUP_FAILED."""
     try:
         yield
     except (OSError, ImportError, sqlite3.Error, SQLAlchemyError) as error:
@@ -27,14 +27,14 @@ def told(what: str) -> Iterator[None]:
 
 
 def link(source: Path, target: Path) -> None:
-    """A second name. Raises FileNotFoundError, or OSError where the file system gives none."""
+    """A hard link. Raises FileNotFoundError, or OSError if the file system does not support it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists():
         os.link(source, target)
 
 
 def place(source: Path, target: Path) -> Entry:
-    """By a second name where that is possible, else by a copy that is compared. Raises OSError."""
+    """By a hard link if possible, otherwise by a copy that is compared. Raises OSError."""
     try:
         link(source, target)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def place(source: Path, target: Path) -> Entry:
 
 
 def copied(source: Path, target: Path) -> Entry:
-    """With its rights, and never with more. Raises OSError, also where the copy is not what was read."""
+    """With its permissions, and never with more. Raises OSError, also if the copy is not what was read."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch(mode=0o600)
     shutil.copyfile(source, target)

@@ -1,4 +1,4 @@
-"""What a backup holds, in a file beside it that is written last.
+"""What a backup holds, in a file of its own that is written last.
 
 Owns: its form; how a file is compared with it.
 Must not know: which files belong to a backup.
@@ -24,7 +24,7 @@ PIECE_BYTES: Final = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """A file. `digest`: XXH3 of 128 bits, which tells damage, not malice."""
+    """A file. `digest`: XXH3 of 128 bits, which detects damage, not malice."""
 
     bytes: int
     digest: str
@@ -55,7 +55,7 @@ def entry_of(path: Path) -> Entry:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Whole or not at all."""
+    """Written as a whole or not at all."""
     temporary = folder / f"{NAME}.new"
     temporary.write_text(json.dumps({"format": FORMAT} | asdict(manifest), indent=1))
     temporary.rename(folder / NAME)
@@ -77,7 +77,7 @@ def read(folder: Path) -> Manifest:
 
 
 def compare(folder: Path, manifest: Manifest) -> None:
-    """Every file with what was noted of it. Raises BACKUP_BROKEN."""
+    """Compares every file with its entry. Raises BACKUP_BROKEN."""
     for name, wanted in manifest.files.items():
         try:
             found = entry_of(folder / name)

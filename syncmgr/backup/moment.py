@@ -3,11 +3,11 @@
 Owns: the hold of both databases, and their copies.
 Must not know: what is in them.
 
-The catalog is a file of SQLite, and so are the metadata, or a server has them (meta_url). Whoever writes to a file
-waits for its write lock, and every frontend that writes to a server for the table of the owner. While this process has
-both locks no epoch, no intent and no commit of a table comes between: copies of then are what a kill -9 would have left
-at that moment, which every start takes up. A frontend waits for its turn for 30 seconds; the lock of a process that
-dies is free.
+The catalog is a file of SQLite, and so are the metadata, or a server has them (meta_url). A writer to a file waits for
+its write lock, and every frontend that writes to a server for the table of the owner. While this process has both locks
+there is no epoch, no intent and no commit of a table: copies made then are what a kill -9 would have left at that
+moment, from which every start recovers. A frontend waits for its turn for 30 seconds; the lock of a process that dies
+is released.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ BUSY_SECOND: Final = 10.0  # for each of both, well below the patience of a fron
 
 @contextmanager
 def held(*files: Path) -> Iterator[None]:
-    """Nobody writes to these databases meanwhile. Raises BACKUP_REFUSED."""
+    """No writes to these databases meanwhile. Raises BACKUP_REFUSED."""
     with ExitStack() as stack:
         for file in files:
             holder = stack.enter_context(closing(sqlite3.connect(_uri(file, "rw"), uri=True, timeout=BUSY_SECOND)))
@@ -58,7 +58,7 @@ def held_server(url: str) -> Iterator[Connection]:
 
 
 def copy_database(file: Path, to: Path) -> None:
-    """What is committed, as one file without a log beside it."""
+    """What is committed, as one file without a separate log."""
     to.unlink(missing_ok=True)
     with closing(sqlite3.connect(_uri(file, "ro"), uri=True)) as source, closing(sqlite3.connect(to)) as copy:
         copy.execute("PRAGMA synchronous=OFF")  # all is synced at the end

@@ -36,14 +36,14 @@ class Places:
     staging_dir: Path
 
     def occupied(self, *marks: str) -> Path | None:
-        """What is there already, but for what a frontend without jobs and tables has, and for `marks` in meta_dir."""
+        """What already exists, except what a frontend without jobs and tables has, and `marks` in meta_dir."""
         allowed = {self.meta_dir: {LOCK, BACKUP_LOCK, *marks}, self.lake_dir: {JARS}, self.staging_dir: set[str]()}
         there = (path for folder, names in allowed.items() for path in folder.glob("*") if path.name not in names)
         return next(there, self.meta_file if self.meta_file.exists() else None)
 
 
 def places(settings: Settings, refusal: Code) -> Places:
-    """Raises `refusal` where the lake's catalog is not a file of this machine, or of a meta_url that cannot be held."""
+    """Raises `refusal` if the lake's catalog is not a file of this machine, or for a meta_url that cannot be locked."""
     lake_dir = settings.folder("lake_dir")
     lake = LakePlace(lake_dir=lake_dir, jars_dir=lake_dir / JARS, options=settings.spark)
     if not lake.embedded:
@@ -63,7 +63,7 @@ def places(settings: Settings, refusal: Code) -> Places:
 
 
 def _meta_file(url: str, refusal: Code) -> Path | None:
-    """None where a server has the metadata."""
+    """None if a server has the metadata."""
     try:
         found = make_url(url)
     except ArgumentError as error:

@@ -1,6 +1,6 @@
 """`syncmgr restore FOLDER`: a backup becomes the folders of a frontend that does not run.
 
-Owns: the order of its steps. What was broken off is marked, and no frontend starts on it.
+Owns: the order of its steps. An interrupted restore is marked, and no frontend starts on it.
 Must not know: how a backup is made.
 """
 
@@ -51,8 +51,8 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
 
 
 def _refuse_full(here: Places) -> None:
-    """Raises RESTORE_REFUSED where the database of a server has metadata, META_CHARSET or META_PACKET where it
-    cannot hold them.
+    """Raises RESTORE_REFUSED if the database of a server has metadata, META_CHARSET or META_PACKET if it cannot hold
+    them.
     """
     if here.meta_server is None:
         return
@@ -65,7 +65,7 @@ def _refuse_full(here: Places) -> None:
 
 
 def _undo(here: Places) -> None:
-    """All was empty. The mark stays until nothing else is left: this may be broken off, too."""
+    """Everything was empty before. The mark stays until nothing else is left: this may be interrupted, too."""
     if here.meta_server is not None:
         with served_metadata.opened(here.meta_server) as engine:
             served_metadata.clear(engine)
@@ -102,7 +102,7 @@ class Restore:
         self._say(f"restored {len(self._saved.files)} files, compared; the files of {tables} tables are there")
 
     def _target(self, name: str) -> Path | None:
-        """None: it is for people, as fe.conf is."""
+        """None: it is for people, like fe.conf."""
         root, _, path = name.partition("/")
         if name == f"{META}/{META_FILE}":
             return self._meta
@@ -116,14 +116,14 @@ class Restore:
             raise SyncError(Code.BACKUP_BROKEN, folder=self._folder, reason=reason)
 
     def _drop_views(self) -> None:
-        """What they are made of is in files that no backup has."""
+        """Their data are in files that no backup has."""
         gone = catalog_file.drop_views(self._here.catalog) if self._here.catalog.exists() else []
         if gone:
             self._say(f"views of other engines are not in a backup, create them again: {', '.join(gone)}")
 
     def _move(self, move: Move) -> None:
-        """What the files of the tables name is in the new folder; those are rewritten first that others have the length
-        of.
+        """Rewrites the paths in the tables' files to the new folder; files whose length others record are rewritten
+        first.
         """
         self._say(f"paths are rewritten from {move.old} to {move.new}")
         catalog = self._here.catalog
@@ -144,7 +144,7 @@ class Restore:
             catalog_file.move(catalog, move.moved)
 
     def _check(self) -> int:
-        """How many tables there are. Raises BACKUP_LACKS where one names what is not there, or not in full length."""
+        """How many tables there are. Raises BACKUP_LACKS if one names a file that is missing, or not in full length."""
         catalog = self._here.catalog
         if not catalog.exists():
             return 0
@@ -157,7 +157,7 @@ class Restore:
 
 @contextmanager
 def _movable(location: str, move: Move) -> Iterator[None]:
-    """What a file names, or in which form, is for the operator. Raises RESTORE_REFUSED."""
+    """Errors in the paths of a file, or in its format, for the operator. Raises RESTORE_REFUSED."""
     try:
         yield
     except ValueError as error:
@@ -169,5 +169,5 @@ def _movable(location: str, move: Move) -> Iterator[None]:
 
 
 def _moved(staging: Move, path: str) -> str:
-    """What lies elsewhere is not wanted any more: the backup would have refused it."""
+    """What is elsewhere is no longer wanted: the backup would have refused it."""
     return staging.moved(path) if path.startswith(f"{staging.old}/") else path

@@ -1,10 +1,10 @@
 """Metadata that a database server keeps (meta_url), as a file of SQLite, and back.
 
-Owns: the moment in which no frontend writes to it, the copy of every row, what makes a database of a server empty.
+Owns: the moment in which no frontend writes to it, the copy of every row, when a database of a server counts as empty.
 Must not know: what the rows mean, why they are copied.
 
-Each change of a frontend begins with a sign of life in the table of the owner; who has that table locked keeps all of
-them waiting.
+Each change of a frontend begins with a sign of life in the table of the owner; a lock on that table makes all of them
+wait.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _OF_MYSQL: Final = (
     "SET SESSION innodb_lock_wait_timeout = {}",
     "SELECT id FROM owner FOR UPDATE",
 )
-HOLD: Final[Mapping[str, Sequence[str]]] = {  # none of them begins the view of the reads after it
+HOLD: Final[Mapping[str, Sequence[str]]] = {  # none of them starts the snapshot of the reads after it
     "postgresql": (
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         "SET LOCAL lock_timeout = '{}s'",
@@ -46,7 +46,7 @@ def opened(url: str) -> Iterator[Engine]:
 
 
 def ours(engine: Engine) -> list[str]:
-    """The tables of a database that are named like ours: it is empty where there are none."""
+    """The tables of a database that are named like ours: it is empty if there are none."""
     return sorted({*METADATA.tables, VERSION}.intersection(inspect(engine).get_table_names()))
 
 
@@ -72,7 +72,7 @@ def copy_out(connection: Connection, file: Path) -> None:
 
 
 def copy_in(file: Path, engine: Engine) -> None:
-    """All rows of a file, which is brought to this version, into a database that is empty."""
+    """Copies all rows of a file, which is upgraded to this version, into an empty database."""
     source = create_engine(f"sqlite:///{file}")
     try:
         versions.refuse_newer(source)
@@ -101,7 +101,7 @@ def _copy(source: Connection, target: Connection) -> None:
 
 
 def _values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The null of JSON is a value, and none that is missing."""
+    """JSON's null is a value, not a missing one."""
     found = {column.name: row[column.name] for column in table.columns}
     return {
         name: JSON.NULL if row.get(f"no {name}") is False and value is None else value for name, value in found.items()
@@ -119,7 +119,7 @@ def _exact() -> MetaData:
 
 
 def _count_on(target: Connection) -> None:
-    """PostgreSQL gives numbers of its own after rows that came with theirs."""
+    """Makes PostgreSQL's own numbers continue after rows that were inserted with theirs."""
     for table in METADATA.sorted_tables:
         for column in table.primary_key:
             if column.autoincrement is True:

@@ -1,7 +1,7 @@
 """All tables of a catalog, and the files that each names.
 
-Owns: what a walk over them says where a file is not as it should be.
-Must not know: who asks.
+Owns: the errors of a walk over them if a file is not as it should be.
+Must not know: the caller.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,9 @@ from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 
 
 class Lake:
-    """The tables of a lake whose files name each other in `named_in`. `at`: where such a file is, by its path below."""
+    """The tables of a lake whose files name each other in `named_in`. `at`: where such a file is, by its relative
+    path.
+    """
 
     def __init__(self, named_in: Path, at: Callable[[Path], Path]) -> None:
         self._move = Move(old=named_in, new=named_in)
@@ -23,7 +25,7 @@ class Lake:
         self._tables = Tables(self._read_at)
 
     def files(self, catalog: Path) -> dict[str, Named]:
-        """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError where one went meanwhile."""
+        """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
         found: dict[str, Named] = {}
         for label, pointer in catalog_file.pointers(catalog).items():
             metadata = Named(kind=Kind.METADATA, location=pointer.location)
@@ -32,7 +34,7 @@ class Lake:
         return found
 
     def previous(self, catalog: Path) -> dict[str, Named]:
-        """The metadata before the last commits of each table, as far as they are there: commits delete old ones."""
+        """The metadata before the last commits of each table, as far as they exist: commits delete old ones."""
         found = {}
         for label, pointer in catalog_file.pointers(catalog).items():
             with _told(label, pointer.location):

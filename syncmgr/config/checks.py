@@ -19,7 +19,7 @@ def at_least(minimum: float) -> Callable[[Value], str | None]:
 
 
 def _typed(number: float) -> str:
-    """As somebody would type it."""
+    """As a user would type it."""
     return str(int(number)) if number == int(number) else f"{number:g}"
 
 
@@ -59,7 +59,7 @@ def folder(value: Value) -> str | None:
 
 
 def lake_folder(value: Value) -> str | None:
-    """Also that of a lake whose tables lie elsewhere, by a catalog that is not the embedded one."""
+    """Also that of a lake whose tables are elsewhere, by a catalog that is not the embedded one."""
     reason = folder(value)
     elsewhere = "a lake elsewhere has a catalog of its own: set spark.sql.catalog.lake.* (type, uri, warehouse)"
     return f"{reason}; {elsewhere}" if reason and "://" in str(value) else reason

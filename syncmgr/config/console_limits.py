@@ -1,4 +1,4 @@
-"""What clients of the console and their queries may take.
+"""What clients of the console and their queries may use.
 
 Owns: these rows of the table of settings.
 Must not know: the other rows, who uses a value.

@@ -1,4 +1,4 @@
-"""Where a frontend is reached, and where it keeps what it has.
+"""Where a frontend is reached, and where it keeps its data.
 
 Owns: these rows of the table of settings.
 Must not know: the other rows, who uses a value.

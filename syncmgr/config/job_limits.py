@@ -1,4 +1,4 @@
-"""How often jobs commit, how much of them waits, how often they try again.
+"""How often jobs commit, how much of them waits, how often they retry.
 
 Owns: these rows of the table of settings.
 Must not know: the other rows, who uses a value.

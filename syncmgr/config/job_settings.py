@@ -1,4 +1,4 @@
-"""The settings as they hold for one job: its properties come first.
+"""The settings as they apply to one job: its properties come first.
 
 Owns: that rule.
 Must not know: jobs.
@@ -11,7 +11,7 @@ from syncmgr.config.settings import Settings, find, parse
 
 
 class JobSettings:
-    """Of a job with these properties; a setting that is changed holds from the next question on."""
+    """Of a job with these properties; a changed setting applies from the next read on."""
 
     def __init__(self, settings: Settings, properties: Mapping[str, str]) -> None:
         self._settings, self._properties = settings, properties

@@ -1,6 +1,6 @@
 """Every key of conf/fe.conf, in one table, and its reader.
 
-Owns: names, types, defaults, units and words, by subject in the modules beside this one; conf/fe.conf,
+Owns: names, types, defaults, units and words, by subject in the modules next to this one; conf/fe.conf,
 docs/configuration.md and SHOW come from the table.
 Must not know: who uses a value. Only fe.py reads settings; everything else takes plain arguments.
 """
@@ -34,11 +34,11 @@ def find(name: str) -> Setting:
         raise SyncError(Code.UNKNOWN_CONFIG, name=name, hint=did_you_mean(name, _BY_NAME)) from None
 
 
-LONGEST_NAME: Final = 256  # characters of what is looked up among names: of megabytes it takes seconds
+LONGEST_NAME: Final = 256  # characters of what is looked up among names: megabytes would take seconds
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The nearest of some names, whatever their case; "" where none is near, or it is too long to be a name."""
+    """The nearest of some names, whatever their case; "" if none is near, or it is too long to be a name."""
     if len(name) > LONGEST_NAME:
         return ""
     folded = {each.casefold(): each for each in names}
@@ -61,7 +61,7 @@ def _convert(setting: Setting, text: str) -> Value:
             return {"true": True, "false": False}[text.lower()]
         if setting.kind is float:
             return _finite(text)
-        return int(text.encode("ascii")) if setting.kind is int else text  # digits of other scripts pass as text
+        return int(text.encode("ascii")) if setting.kind is int else text  # digits of other scripts are treated as text
     except (ValueError, KeyError):
         word = {bool: "true or false", int: "a whole number", float: "a number"}[setting.kind]
         raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=text, reason=f"it must be {word}") from None
@@ -69,7 +69,7 @@ def _convert(setting: Setting, text: str) -> Value:
 
 def _finite(text: str) -> float:
     value = float(text.encode("ascii"))
-    if value != value or value in {float("inf"), float("-inf")}:  # noqa: PLR0124 - NaN is the value unlike itself
+    if value != value or value in {float("inf"), float("-inf")}:  # noqa: PLR0124 - NaN is the only value unlike itself
         raise ValueError(text)
     return value
 
@@ -96,17 +96,19 @@ class Settings:
         return float(self[name])
 
     def folder(self, name: str) -> Path:
-        """A folder setting as an absolute path; a relative one stands beside the folder of fe.conf."""
+        """A folder setting as an absolute path; a relative one is relative to the parent of fe.conf's folder."""
         return (self._root / self.text(name)).resolve()
 
     def given(self) -> str:
-        """What is not the default, for the log; no secret, and of spark.* the names alone, which may have some."""
+        """What is not the default, for the log; no secrets, and of spark.* only the names, since values may contain
+        some.
+        """
         own = [s for s in SETTINGS if self._values[s.name] != s.default]
         told = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
         return ", ".join([*told, *sorted(self.spark)]) or "nothing"
 
     def secrets(self) -> list[str]:
-        """The keys that are set to what nobody else may read."""
+        """The keys that are set to secrets."""
         own = [s.name for s in SETTINGS if s.secret and self._values[s.name]]
         return own + sorted(name for name, value in self.spark.items() if value and is_secret(name))
 

@@ -9,7 +9,7 @@ from typing import Final
 
 CATALOG: Final = "spark.sql.catalog.lake"
 
-# What each is in the sessions of the frontend, and what would become of values with another.
+# The value of each in the sessions of the frontend, and what another one would do to values.
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "spark.sql.session.timeZone": ("UTC", "expressions and WHERE would compute other times"),
     "spark.sql.ansi.enabled": ("true", "a value that does not fit would be cut or become NULL without an error"),
@@ -46,12 +46,12 @@ def fault(key: str, value: str) -> str | None:
 
 
 def names_catalog(key: str) -> bool:
-    """Whether a key is of the lake's catalog, and not of another one whose name begins alike."""
+    """Whether a key belongs to the lake's catalog, not to another one with the same prefix."""
     return key == CATALOG or key.startswith(f"{CATALOG}.")
 
 
 def catalog_fault(keys: Collection[str]) -> str | None:
-    """Why these are no catalog of the operator's own, nor leave the embedded one alone."""
+    """Why these neither define a catalog of the operator's own, nor leave the embedded one alone."""
     own = sorted(key for key in keys if names_catalog(key) and key not in HELD)
     if not own or any(kind in own for kind in KINDS):
         return None

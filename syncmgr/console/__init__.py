@@ -1,6 +1,6 @@
 """The door for MySQL clients: protocol server and sessions.
 
-Owns: asyncio, of which the rest of the house has none.
+Owns: asyncio, which the rest of the program does not use.
 """
 
 from syncmgr.console.limits import Limits

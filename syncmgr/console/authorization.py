@@ -1,7 +1,7 @@
-"""The rest of the house, as far as one account may use and see it.
+"""The rest of the program, as far as one account may use and see it.
 
-Owns: which privilege each call of the ports needs, and what is left out of an answer. Rights are asked for at each
-call, so that GRANT and REVOKE hold at once.
+Owns: which privilege each call of the ports needs, and what is left out of an answer. Rights are checked at each call,
+so GRANT and REVOKE apply at once.
 Must not know: statements, sessions, how rights are granted.
 """
 
@@ -33,7 +33,7 @@ DEAD_LETTERS: Final = "sync_dead_letters"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Access:
-    """Who asks, from where, and what that account may do now."""
+    """The caller, its address, and what its account may do now."""
 
     who: Callable[[], Account]
     host: str
@@ -67,13 +67,13 @@ class Access:
             raise SyncError(Code.PRIVILEGE_NEEDED, privilege=f"{Privilege.ADMIN}, {Privilege.NODE}")
 
     def need_sight(self, scope: Scope) -> None:
-        """What one may not see is refused alike whether it is there or not."""
+        """What one may not see is refused in the same way, whether it exists or not."""
         if not self.rights.sees(scope):
             self.need(Privilege.SELECT, scope)
 
 
 class AuthorizedJobs:
-    """Sync jobs: LOAD_PRIV on the job changes one, on the database and its targets makes one."""
+    """Sync jobs: LOAD_PRIV on the job allows changing one, on the database and its targets creating one."""
 
     def __init__(self, jobs: Jobs, access: Access) -> None:
         self._jobs = jobs
@@ -219,7 +219,7 @@ class GuardedHistory:
 
 
 def _readable(letter: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
-    """What its row has is NULL to who could not read it in the target."""
+    """The values of its row are NULL for users who could not read them in the target."""
     told = dict(zip(TABLES[DEAD_LETTERS], letter, strict=True))
     target = table(str(told["TARGET_SCHEMA"]), str(told["TARGET_TABLE"]))
     hidden = {} if rights.may(Privilege.SELECT, target) else {"COLUMN_VALUE": None, "SOURCE_ROW": None}
@@ -227,7 +227,9 @@ def _readable(letter: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
 
 
 class GuardedQueries:
-    """SELECT_PRIV on every table that a query reads, wherever in it; who has it on none reaches no engine."""
+    """SELECT_PRIV on every table that a query reads, anywhere in it; a user who has it on none does not reach the
+    engine.
+    """
 
     def __init__(self, queries: Queries, access: Access) -> None:
         self._queries = queries
@@ -243,7 +245,7 @@ class GuardedQueries:
         self._queries.cancel(tag)
 
     def _refuse_all(self, sql: str) -> None:
-        """In the words of a table that it names, as if that one alone were forbidden."""
+        """With the error of a table that it names, as if only that one were forbidden."""
         name = named_table(sql)
         if name is not None:
             self._access.need(Privilege.SELECT, table("", name))
@@ -260,7 +262,7 @@ NO_GRANT: Final = (
     "; the query reads what no grant can be about: a file, a path, another catalog, a name that is computed, or itself "
     "(WITH RECURSIVE)"
 )
-OF_ADMINISTRATORS: Final = frozenset({"audit_log"})  # who is audited does not decide on it
+OF_ADMINISTRATORS: Final = frozenset({"audit_log"})  # audited users do not decide on it
 
 
 class GuardedConfig:
@@ -282,7 +284,7 @@ class GuardedConfig:
 
 
 class AuthorizedUsers:
-    """Accounts: for ADMIN_PRIV; one's own password and grants for everybody."""
+    """Accounts: for ADMIN_PRIV; one's own password and grants for every user."""
 
     def __init__(self, users: Users, access: Access) -> None:
         self._users = users
@@ -314,11 +316,11 @@ class AuthorizedUsers:
         self._users.revoke(account, privileges, scope)
 
     def accounts(self) -> Sequence[Account]:
-        """All that may be seen: one's own, or every one."""
+        """All visible ones: one's own, or every one."""
         return self._users.accounts() if self._access.rights.is_admin else [self._access.account]
 
     def rights(self, account: Account) -> Rights:
-        """Raises NO_SUCH_GRANT for an account that is not there."""
+        """Raises NO_SUCH_GRANT for an account that does not exist."""
         if account != self._access.account:
             self._access.need_admin()
         if account not in self._users.accounts():

@@ -1,7 +1,7 @@
 """One client's connection: its login, its commands one after the other, its end.
 
-Owns: the command loop, what a failed command is answered with, which packets there is room for.
-Must not know: SQL, what a command answers; a session of its own kind runs the statements.
+Owns: the command loop, the answer to a failed command, which packets there is room for.
+Must not know: SQL, what a command answers; a session runs the statements.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 SMALL_PACKET: Final = 64 * KiB
 MORE_THAN_TEXT: Final = 1024  # bytes of a packet besides its text
-LAST_WORDS: Final = 1.0  # seconds to say why to a client that is killed
+LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
 
 
 class Connection:
@@ -118,7 +118,7 @@ class Connection:
         )
 
     def _hold_packet(self, size: int) -> bool:
-        """Whether there is room for a packet of this size; small ones always have some."""
+        """Whether there is room for a packet of this size; there always is for small ones."""
         share = self.client.share
         share.give_back(self._of_packet)
         self._of_packet = 0
@@ -135,7 +135,7 @@ class Connection:
         return True
 
     async def _answer(self, command: Coroutine[object, object, None], session: Session) -> None:
-        """Run a command; whatever it raises is its answer, but for a connection that is lost."""
+        """Run a command; any error is its answer, except a lost connection."""
         client = self.client
         try:
             await self.running.run(command)

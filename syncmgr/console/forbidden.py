@@ -1,4 +1,4 @@
-"""A SELECT that is refused before anybody understands it.
+"""A SELECT that is refused before it is parsed.
 
 Owns: which table it names, as far as its words tell.
 Must not know: rights, what the words mean.
@@ -20,7 +20,7 @@ EVERYBODYS: Final = "information_schema"
 
 
 def named_table(sql: str) -> str | None:
-    """The last part of the first name of a table that not everybody may read; None: there is none, or it is that of a
+    """The last part of the first name of a table that not every user may read; None: there is none, or it is that of a
     function.
     """
     try:

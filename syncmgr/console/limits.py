@@ -1,4 +1,4 @@
-"""What a client may take: times, sizes, numbers.
+"""What a client may use: times, sizes, numbers.
 
 Owns: the limits of the console, and the error of a text that is beyond its own. Sizes in bytes, times in seconds.
 """
@@ -17,19 +17,19 @@ MAX_STATEMENT: Final = 4 * MiB
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """`threads` bounds the statements that run at one time, of the lake and of all else each, but for those that ask a
-    source: these are `source_threads`, and take `source_second` each. One account has `max_queries_per_account` of
-    those of the lake.
+    """`threads` bounds the statements that run at one time, separately for the lake and for everything else, except
+    those that query a source: these have `source_threads`, and may take `source_second` each. One account has
+    `max_queries_per_account` of those of the lake.
 
-    `max_logins` are those under way, with `reserved_logins` more for addresses from which somebody has logged in; of
-    `max_connections`, `reserved_connections` are kept for who may KILL the others.
-    `max_connection_bytes` and `max_console_bytes` are what one connection and all hold beyond a statement.
-    A client with `max_cursors` open gets the rows of a further one at once.
-    `max_query_second` bounds the time of a query; 0: nothing does. `question_spill` is what all questions about
-    metadata may have on the disk.
+    `max_logins` are those under way, with `reserved_logins` more for addresses from which a login has succeeded; of
+    `max_connections`, `reserved_connections` are kept for users who may KILL the others.
+    `max_connection_bytes` and `max_console_bytes` bound what one connection and all of them hold beyond a statement. A
+    client with `max_cursors` open gets the rows of a further one at once.
+    `max_query_second` bounds the time of a query; 0: unlimited. `question_spill` is what all queries of metadata may
+    use on the disk.
     `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
     connection ends.
-    `read_timeout` holds inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
+    `read_timeout` applies inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
     """
 
     max_connections: int = 1024

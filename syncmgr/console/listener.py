@@ -1,7 +1,7 @@
 """The listening side: clients accepted and run, in a thread of its own.
 
 Owns: the event loop, the listening sockets, the table of connections, start and stop.
-Must not know: what statements mean; sessions are made by the one who builds it.
+Must not know: what statements mean; its builder makes the sessions.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from syncmgr.errors import Code, SyncError
 log = logging.getLogger(__name__)
 
 BACKLOG: Final = 512
-ACCEPT_PAUSE: Final = 0.5  # seconds after an accept that failed, e.g. for want of file descriptors
+ACCEPT_PAUSE: Final = 0.5  # seconds after a failed accept, e.g. for lack of file descriptors
 MAX_ID: Final = 0x7FFFFFFF
 
 
@@ -54,7 +54,7 @@ class Listener:
         port: int,
         tls_folder: Path,
     ) -> None:
-        """`host` empty: loopback while root has no password, else every address. `port` 0: any free one.
+        """`host` empty: loopback while root has no password, otherwise every address. `port` 0: any free one.
 
         Raises WRONG_CONFIG for another host than loopback without a password, NOT_WRITABLE, BAD_CONFIG.
         """
@@ -155,7 +155,7 @@ class Listener:
             asyncio.get_running_loop().add_reader(listener, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Not sock_accept(): a client that came just as that is cancelled would be lost, and wait for ever."""
+        """Not sock_accept(): a client that arrives just as that is cancelled would be lost, and wait forever."""
         loop = asyncio.get_running_loop()
         try:
             sock, address = listener.accept()
@@ -191,7 +191,7 @@ class Listener:
             stream.close()
 
     async def _has_place(self, connection: Connection) -> bool:
-        """For its login; who has been silent too long goes for it."""
+        """For its login; the client that has been silent too long is dropped for it."""
         try:
             leaving = self._gate.places.enter(connection.id, connection.client.host)
         except SyncError as error:
@@ -202,7 +202,7 @@ class Listener:
         return True
 
     def _admit(self, account: Account) -> None:
-        """Raises TOO_MANY_CONNECTIONS: the last ones are for who may end others."""
+        """Raises TOO_MANY_CONNECTIONS: the last ones are for users who may end others."""
         limits = self._limits
         kept = 0 if self._rights(account).is_operator else limits.reserved_connections
         if self._registry.logged_in >= max(limits.max_connections - kept, 1):
@@ -213,7 +213,7 @@ class Listener:
 
 
 def listening_hosts(host: str, *, has_password: bool) -> tuple[str, ...]:
-    """The addresses to bind. Raises WRONG_CONFIG where a console without password would be open to others."""
+    """The addresses to bind. Raises WRONG_CONFIG if a console without password would be open to others."""
     loopback = ("127.0.0.1", "::1")
     if not host:
         return ("0.0.0.0", "::") if has_password else loopback  # noqa: S104 - asked for by a password

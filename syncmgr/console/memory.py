@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 
 
 class Memory:
-    """Of all connections. Used on the event loop alone."""
+    """Of all connections. Used only on the event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -32,8 +32,8 @@ class Share:
         self._hold(size)
 
     def hold_rows(self, size: int) -> None:
-        """Of a result, which go as soon as the client reads. How many of them come at once it has not chosen, so they
-        are bounded with those of all others alone. Raises MEMORY_FULL.
+        """Bytes of a result, which are released as soon as the client reads. The client does not choose how many come
+        at once, so they are only bounded together with those of all others. Raises MEMORY_FULL.
         """
         self._hold(size, who="Rows that clients have yet to read and what connections hold take")
 
@@ -64,5 +64,5 @@ class Share:
 
 
 def size_of(*values: object) -> int:
-    """What plain values take, with their place in a table."""
+    """The memory of plain values, with their slot in a table."""
     return sum(map(sys.getsizeof, values)) + 200

@@ -1,4 +1,4 @@
-"""What the console needs of the rest of the house.
+"""What the console needs from the rest of the program.
 
 Owns: the ports, as the console sees them. All of them block; the console calls them from its threads, many at a time.
 Must not know: who implements them.
@@ -85,7 +85,7 @@ class History(Protocol):
 
 
 class User(Protocol):
-    """An account as it is kept; `secret` has the form of accounts/secret.py."""
+    """An account as stored; `secret` has the form of accounts/secret.py."""
 
     @property
     def account(self) -> Account: ...
@@ -101,7 +101,7 @@ class Users(Protocol):
     """Accounts and what they may do. `find`, `rights`, `accounts` and `plugins` do not block."""
 
     def find(self, name: str, address: str) -> User | None:
-        """The account that a client of that name and address is; root is none of them."""
+        """The account of a client with that name and address; root is not among them."""
         ...
 
     def rights(self, account: Account) -> Rights: ...
@@ -137,11 +137,11 @@ class Query(Protocol):
 
     @property
     def held(self) -> int:
-        """Bytes of memory that are held for the batch that was given last."""
+        """Bytes of memory that are held for the last returned batch."""
         ...
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
-        """The rows as Python values; the next batch is read when it is asked for."""
+        """The rows as Python values; the next batch is read on demand."""
         ...
 
     def cancel(self) -> None:
@@ -150,10 +150,10 @@ class Query(Protocol):
 
 
 class Queries(Protocol):
-    """Answers SELECTs; `tag` is unique among all queries. Times are given in `time_zone`.
+    """Answers SELECTs; `tag` is unique among all queries. Times are in `time_zone`.
 
-    `refuse` is asked about every table that the query reads before any of it is returned or computed, and raises for
-    one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
+    `refuse` is called for every table that the query reads before any of it is returned or computed, and raises for one
+    that the caller may not read; with None for what is not a table of the lake. Without it everything may be read.
     """
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> Query: ...
@@ -164,7 +164,7 @@ class Queries(Protocol):
 
 
 class QueriesOfAccount(Protocol):
-    """The same, as far as one account may ask."""
+    """The same, within the rights of one account."""
 
     def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query: ...
 

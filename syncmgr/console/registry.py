@@ -1,6 +1,6 @@
 """The connections there are.
 
-Owns: the table of connections, counts over all that were, KILL. Used on the event loop alone.
+Owns: the table of connections, counts over all former ones, KILL. Used only on the event loop.
 Must not know: how connections are accepted, statements.
 """
 
@@ -14,7 +14,7 @@ from syncmgr.errors import Code, SyncError
 
 
 class Registry:
-    """The connections by id, and counts over all that were."""
+    """The connections by id, and counts over all former ones."""
 
     def __init__(self, *, port: int) -> None:
         self.port = port
@@ -39,7 +39,7 @@ class Registry:
         return int(time.monotonic() - self.started_at)
 
     def kill(self, connection_id: int, *, query: bool, of: Account | None = None) -> None:
-        """`of`: whose connection it must be, if not anybody's. Raises NO_SUCH_THREAD."""
+        """`of`: the required owner of the connection, if any. Raises NO_SUCH_THREAD."""
         connection = self.connections.get(connection_id)
         if connection is None or of not in {None, connection.client.account}:
             raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)

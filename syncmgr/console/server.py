@@ -18,8 +18,8 @@ from syncmgr.console.workers import Workers
 class Console:
     """MySQL's protocol in front of a frontend. start() and stop() once each, from any thread.
 
-    `host` empty: loopback while root has no password, else every address; `port` 0: any free one.
-    `tls_folder` keeps console.key and console.crt; they are made if they are not there.
+    `host` empty: loopback while root has no password, otherwise every address; `port` 0: any free one.
+    `tls_folder` keeps console.key and console.crt; they are created if missing.
     """
 
     def __init__(self, frontend: Frontend, *, limits: Limits, host: str, port: int, tls_folder: Path) -> None:

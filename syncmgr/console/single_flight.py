@@ -1,8 +1,8 @@
-"""Questions that many clients ask at the same time.
+"""Queries that many clients send at the same time.
 
-Owns: that all who asked before an answer was begun get that one answer. Nobody gets one that was begun before he asked,
-so that it is never staler than one of his own.
-Must not know: what is asked, threads.
+Owns: that all calls made before an answer was begun get that one answer. No call gets one that was begun before it, so
+it is never staler than one of its own.
+Must not know: what is queried, threads.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Lives on the event loop. At most one answer to a question is computed at a time, and one waits for its turn."""
+    """Lives on the event loop. At most one answer to a query is computed at a time, and one waits for its turn."""
 
     def __init__(self) -> None:
         self._running: dict[Hashable, asyncio.Future[T]] = {}
         self._next: dict[Hashable, asyncio.Future[T]] = {}
 
     async def ask(self, question: Hashable, answer: Callable[[], Awaitable[T]]) -> T:
-        """Raises what `answer` raises. Who is cancelled takes nothing from the others."""
+        """Raises what `answer` raises. A cancelled call does not affect the others."""
         waiting = self._next.get(question)
         if waiting is None:
             waiting = self._next[question] = asyncio.ensure_future(self._round(question, answer))
@@ -30,7 +30,7 @@ class SingleFlight(Generic[T]):
     async def _round(self, question: Hashable, answer: Callable[[], Awaitable[T]]) -> T:
         if (running := self._running.get(question)) is not None:
             await asyncio.wait((running,))
-        self._running[question] = this = self._next.pop(question)  # who asks from now on gets another
+        self._running[question] = this = self._next.pop(question)  # calls from now on get another
         try:
             return await answer()
         finally:
@@ -39,6 +39,6 @@ class SingleFlight(Generic[T]):
 
 
 def _hear(done: asyncio.Future[T]) -> None:
-    """Of an error that nobody waits for any more."""
+    """For an error that no call waits for any more."""
     if not done.cancelled():
         done.exception()

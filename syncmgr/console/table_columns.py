@@ -1,7 +1,7 @@
 """The columns of information_schema.
 
 Owns: the names of its tables and columns, and which of them are numbers or times.
-Must not know: what stands in them.
+Must not know: their contents.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Turns at what only a few may do at the same time.
+"""Turns at calls of which only a few may run at the same time.
 
-Owns: how many calls run, in all and of one key, and who of those that wait is next: each key in its turn, whoever has
-more of them.
+Owns: how many calls run, in all and per key, and which waiting one is next: keys take turns, however many calls each
+has.
 Must not know: what is called, what a key stands for.
 """
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Lives on the event loop. A call that its asker has given up keeps its place until its thread has ended."""
+    """Lives on the event loop. A call that its caller has given up keeps its place until its thread has ended."""
 
     def __init__(self, at_once: int, *, per_key: int | None = None) -> None:
         self._at_once, self._per_key = at_once, per_key or at_once
@@ -25,7 +25,7 @@ class Turns:
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     async def run(self, key: str, submit: Callable[[], Future[T]]) -> T:
-        """What the call gives that `submit` begins in a thread, once it is the turn of `key`."""
+        """The result of the call that `submit` begins in a thread, once it is the turn of `key`."""
         return await asyncio.wrap_future(await self.begun(key, submit))
 
     async def begun(self, key: str, submit: Callable[[], Future[T]]) -> Future[T]:
@@ -54,12 +54,12 @@ class Turns:
         except asyncio.CancelledError:
             if mine.cancelled():
                 self._leave(key, mine)
-            else:  # the turn had come just then
+            else:  # the turn had come at that moment
                 self._next(key)
             raise
 
     def _leave(self, key: str, mine: asyncio.Future[None]) -> None:
-        """Who has given up, unless he was passed over already."""
+        """Removes a call that was given up, unless it was already skipped."""
         queue = self._waiting.get(key, deque())
         if mine in queue:
             queue.remove(mine)
@@ -67,7 +67,7 @@ class Turns:
             self._waiting.pop(key, None)
 
     def _next(self, key: str) -> None:
-        """A call of `key` has ended. Who has given up is passed over."""
+        """A call of `key` has ended. Calls that were given up are skipped."""
         self._running[key] -= 1
         if not self._running[key]:
             del self._running[key]
@@ -82,5 +82,5 @@ class Turns:
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+    with contextlib.suppress(RuntimeError):  # the loop has ended, and no call waits any more
         loop.call_soon_threadsafe(call)

@@ -1,8 +1,8 @@
-"""The threads in which the blocking house is called.
+"""The threads in which blocking calls run.
 
-Owns: bounded pools, so that long SELECTs stand before no SHOW, a slow source before no USE, a slow catalog before no
-PAUSE; the turns at SELECTs, at reading long texts and at asking sources, and when such a question is given up; a lake
-query as a stream of batches.
+Owns: bounded pools, so that long SELECTs never delay a SHOW, a slow source a USE, or a slow catalog a PAUSE; the turns
+at SELECTs, at parsing long texts and at querying sources, and when such a query is given up; a lake query as a stream
+of batches.
 Must not know: statements, packets.
 """
 
@@ -29,17 +29,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LONG_TEXT: Final = 4 * KiB  # characters, which a parser may take 50 ms for
-LONGER_TEXT: Final = 32 * KiB  # of these one is read at a time
+LONGER_TEXT: Final = 32 * KiB  # of these one is parsed at a time
 LONG_TEXTS_AT_ONCE: Final = 2
 SMALL_BATCH: Final = 256 * KiB  # as much as a connection may have on its way to its client
 
 
 class Workers:
-    """`threads` for the SELECTs of the lake, as many for what asks a catalog, as many for all else; of the last two
-    one account has a half.
+    """`threads` for the SELECTs of the lake, as many for calls to a catalog, as many for everything else; of the last
+    two one account has a half.
 
-    Of those for SELECTs one account has `queries_per_account`. `source_threads` for what asks a source, half of them
-    for one account; `source_second` for each such statement.
+    Of those for SELECTs one account has `queries_per_account`. `source_threads` for calls to a source, half of them for
+    one account; `source_second` for each such statement.
     """
 
     def __init__(self, *, threads: int, queries_per_account: int, source_threads: int, source_second: float) -> None:
@@ -60,18 +60,18 @@ class Workers:
         self.known: SingleFlight[None] = SingleFlight()  # whether there is such a database
 
     async def slow(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What asks a catalog; each asker has his turn."""
+        """Calls to a catalog; callers take turns."""
         return await self._slow_turns.run(asker, partial(self._slow.submit, partial(call, *args, **kwargs)))
 
     async def quick(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """All else; each asker has his turn."""
+        """Everything else; callers take turns."""
         return await self._quick_turns.run(asker, partial(self._quick.submit, partial(call, *args, **kwargs)))
 
     async def ask(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What waits for a source. It is given up when its time is over, and when nobody waits for it any more: its
-        thread ends by that, unless it has all answers, in which case it goes on to its end.
+        """Calls that wait for a source. Such a call is given up when its time is over, or when its caller no longer
+        waits: then its thread ends, unless it has all answers, in which case it runs to its end.
 
-        Each asker has its turn. Raises SOURCE_WAITED.
+        Callers take turns. Raises SOURCE_WAITED.
         """
         asking = Cancellation()
         begin = partial(self._sources.submit, _inside, asking, partial(call, *args, **kwargs))
@@ -88,9 +88,9 @@ class Workers:
     async def read(
         self, asker: str, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What is made of a text: at once if that is short, else in a thread, so that all others go on meanwhile.
+        """Work on a text: at once if it is short, otherwise in a thread, so that all others go on meanwhile.
 
-        Few at a time: a parser needs memory and all of Python. Each asker has its turn.
+        Few at a time: a parser needs memory and all of Python. Callers take turns.
         """
         if len(text) <= LONG_TEXT:
             return call(text, *args, **kwargs)
@@ -104,8 +104,8 @@ class Workers:
     async def query(
         self, asker: str, queries: QueriesOfAccount, share: Share, *, sql: str, db: str | None, tag: str, time_zone: str
     ) -> Rows:
-        """Start a SELECT, in the turn of who asks; each batch of its rows is computed in one of his turns, too, and
-        held in `share`.
+        """Start a SELECT, in the caller's turn; each batch of its rows is also computed in one of the caller's turns,
+        and held in `share`.
 
         If it is interrupted before it has started, it is cancelled as soon as it has begun to.
         """
@@ -129,7 +129,7 @@ class Workers:
             self.cancel(started.result())
 
     async def _batches(self, asker: str, query: Query, share: Share) -> AsyncGenerator[Iterable[Row], None]:
-        """Small ones always have room. Raises MEMORY_FULL."""
+        """There is always room for small ones. Raises MEMORY_FULL."""
         kinds = [kind for _, kind, _ in query.columns]
         batches = query.batches()
         finished, held = False, 0

@@ -1,6 +1,6 @@
 """Databases and tables of the lake, as the console's statements mean them.
 
-Owns: from CREATE TABLE's values to a target and back, what IF EXISTS forgives, which table is busy.
+Owns: the way from CREATE TABLE's values to a target and back, what IF EXISTS forgives, which table is busy.
 Must not know: connections, jobs, how a table format keeps a target.
 """
 
@@ -48,7 +48,7 @@ class Catalog:
         return ()
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
-        """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them, DATABASE_HAS_VIEWS."""
+        """`force` drops its tables too. Raises TABLE_BUSY if a job writes to one of them, DATABASE_HAS_VIEWS."""
         if name not in self._tables.namespaces():
             return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         self._tables.ready()
@@ -86,9 +86,9 @@ class Catalog:
         return tuple(ignored(statement))
 
     def make(self, table: TargetTable) -> TargetTable:
-        """The target of a job, which was checked and is not there yet; with its uuid.
+        """The target of a job, which was checked and does not exist yet; with its uuid.
 
-        Where `table` has one, it is that of a spare target, which makes room.
+        If `table` has one, it is that of a spare target, which is replaced.
         """
         if table.uuid:
             self.unmake(table)
@@ -100,8 +100,8 @@ class Catalog:
         return self._tables.create_table(table, for_job=for_job)
 
     def unmake(self, table: TargetTable) -> None:
-        """The inverse of `make`. What somebody else has put under the name stays, and so does what a job writes to, or
-        anybody has changed.
+        """The inverse of `make`. A table that another engine has put under the name stays, and so does one that a job
+        writes to, or that was changed.
         """
         self._tables.ready()
         try:
@@ -165,7 +165,7 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
 
 
 def ignored(statement: syncsql.CreateTable) -> Iterator[Remark]:
-    """A warning for each part of MySQL's own CREATE TABLE that was taken and does nothing."""
+    """A warning for each part of MySQL's own CREATE TABLE that was accepted and has no effect."""
     if statement.engine is not None and statement.engine.lower() in MYSQL_ENGINES:
         yield _ignored(f"ENGINE = {statement.engine}", "tables are Iceberg's")
     for option in statement.options:

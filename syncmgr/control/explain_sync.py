@@ -1,7 +1,7 @@
 """What CREATE SYNC would do, check by check.
 
 Owns: what EXPLAIN SYNC says of each check.
-Must not know: what a check asks, what is stored.
+Must not know: what a check queries, what is stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
 
 
 class Explanation:
-    """Nothing here changes anything. Blocks for as long as source and lake take."""
+    """Nothing here changes anything. Blocks as long as source and lake take."""
 
     def __init__(self, planner: Planner, inspect: Inspect, survey: Survey) -> None:
         self._planner, self._inspect, self._survey = planner, inspect, survey
@@ -30,7 +30,7 @@ class Explanation:
     def explain(self, wanted: SyncRequest, taken: SyncError | None = None) -> list[Row]:
         """Every check with its outcome, table by table; one that fails does not hide those of other tables.
 
-        `taken`: why the source has no place for one more reader.
+        `taken`: why the source has no room for another reader.
         """
         try:
             places = self._planner.wanted_tables.places(wanted)
@@ -48,7 +48,7 @@ class Explanation:
         return rows
 
     def _each(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> Sequence[Told | SyncError]:
-        """All at once, and where that fails one by one."""
+        """All at once, and if that fails, one by one."""
         try:
             return told_of(self._planner.inspected(wanted, places))
         except SyncError as error:
@@ -57,7 +57,7 @@ class Explanation:
     def _explain_by_position(
         self, source: SourceDescription, places: Sequence[PlannedChannel], taken: SyncError | None
     ) -> list[Row]:
-        """Of no table is the source asked: that may take something from whoever reads it."""
+        """Does not query the source about tables: that may take data from its present reader."""
         try:
             if taken is not None:
                 raise taken
@@ -75,7 +75,7 @@ class Explanation:
         ]
 
     def _explain_server(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> Iterator[Row]:
-        """What is wrong with the server, or with the grants for it and all of the tables."""
+        """What is wrong with the server, or with the grants for it and for all tables."""
         address = wanted.source.address
         try:
             start = self._inspect(wanted.source, []).start

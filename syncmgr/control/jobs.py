@@ -54,8 +54,8 @@ class Catalog(sync_request.Catalog, made_targets.Catalog, Protocol):
 
 
 class Jobs:
-    """All sync jobs of this frontend. Safe to call from any thread; nothing here waits for a source or for Spark
-    but CREATE SYNC and ALTER SYNC. `runs`: those that are alive; `lives`: what happens to jobs without a statement.
+    """All sync jobs of this frontend. Safe to call from any thread; nothing here waits for a source or for Spark except
+    CREATE SYNC and ALTER SYNC. `runs`: those that are alive; `lives`: what happens to jobs without a statement.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class Jobs:
         )
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
-        """CREATE SYNC. Returns what the client is to be told besides. Checks everything before anything is stored."""
+        """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored."""
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
-        self._refuse_one_more()  # before a source is asked
+        self._refuse_one_more()  # before a source is queried
         wanted, overrides = self._wanted(node, db)
         with self._readers.read_by_one(wanted.source):
             return self._create(node, wanted, overrides)
@@ -174,7 +174,7 @@ class Jobs:
             raise SyncError(Code.TOO_MANY_JOBS, limit=limit)
 
     def _add(self, job: SyncJob, plan: Plan) -> None:
-        self._refuse_one_more()  # others may have come while the source was asked
+        self._refuse_one_more()  # others may have been created while the source was queried
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
         added = self._store.jobs.add(job, start, inspected.server_time, plan.loading)
@@ -182,11 +182,11 @@ class Jobs:
             self._new_tables.expect(added.id)
 
     def pause(self, name: Name, db: str | None) -> None:
-        """What is committed by then is remembered with its time: a quiet source says nothing of it later."""
+        """What is committed by then is stored with its time: a quiet source does not report it later."""
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.pause())
 
     def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
-        """What its targets lack, and no other job brings, is to be told."""
+        """Reports what its targets lack, and no other job provides."""
         job = self._named(name, db)
         lost = lost_by_stop(job, self._showing.overview(job))
         self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
@@ -197,7 +197,7 @@ class Jobs:
         self.lives.wake()
 
     def alter(self, node: JobAlteration, db: str | None) -> None:
-        """ALTER SYNC, which changes what is stored; where that matters to what runs, it is started anew."""
+        """ALTER SYNC, which changes what is stored; if that matters to the run, it is restarted."""
         named = self._named(node.job, db)
         looked_at = self._resyncs.looked_at(named, node)
         cancellation.has_answers()
@@ -242,7 +242,9 @@ class Jobs:
             tell(run)
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        """The rows of SHOW SYNC JOB for a database, or for all, by id. The lake is not asked, which may be away."""
+        """The rows of SHOW SYNC JOB for a database, or for all, by id. The lake is not queried, since it may be
+        unavailable.
+        """
         return [self._showing.row(job) for job in self._store.jobs.all(db)]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
@@ -254,7 +256,7 @@ class Jobs:
         return self._showing.rates(job_id)
 
     def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
-        """How each table of a job stands now."""
+        """The present state of each table of a job."""
         return self._showing.overview(job)
 
     def create_text(self, name: Name, db: str | None) -> str:
@@ -274,7 +276,7 @@ class Jobs:
         return found
 
     def _named(self, name: Name, db: str | None) -> SyncJob:
-        """The lake, which may be away, is asked only where there is no such job."""
+        """The lake, which may be unavailable, is queried only if there is no such job."""
         found = name.db or db
         if found is None:
             raise SyncError(Code.NO_DATABASE, job=name.name)

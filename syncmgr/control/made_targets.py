@@ -1,7 +1,7 @@
 """The targets of channels that are about to be stored.
 
-Owns: that those of a statement which fails are taken away again.
-Must not know: why they are made.
+Owns: that those of a failed statement are removed again.
+Must not know: why they are created.
 """
 
 import logging
@@ -24,11 +24,11 @@ class Catalog(Protocol):
 
 @contextmanager
 def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
-    """The targets of what is stored here; where that fails they go again, as far as the lake lets them."""
+    """The targets of what is stored here; if that fails they are removed again, as far as the lake allows."""
     ready: list[TargetTable] = []
     try:
         for table in tables:
-            ready.append(catalog.make(table))  # noqa: PERF401 - what is ready when one fails must be known
+            ready.append(catalog.make(table))  # noqa: PERF401 - those that exist when one fails must be known
         passing(CrashPoint.TARGETS_MADE)
         yield
     except Exception:
@@ -38,7 +38,7 @@ def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
 
 
 def _unmake(catalog: Catalog, table: TargetTable) -> None:
-    """What is left behind is spare, and hides no error."""
+    """What remains is spare, and hides no error."""
     try:
         catalog.unmake(table)
     except Exception:

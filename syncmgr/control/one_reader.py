@@ -1,6 +1,6 @@
-"""Sources that one job alone can read.
+"""Sources that only one job can read.
 
-Owns: that no second job reads one, nor two are created on it at one time.
+Owns: that no second job reads one, and that no two are created on it at the same time.
 Must not know: what a source is.
 """
 
@@ -14,7 +14,7 @@ from syncmgr.job.sync_job import SyncJob
 
 
 class OneReader:
-    """`changing`: under which jobs are stored. `jobs`: those that are not cancelled."""
+    """`changing`: the lock under which jobs are stored. `jobs`: those that are not cancelled."""
 
     def __init__(self, changing: threading.RLock, jobs: Callable[[], Sequence[SyncJob]]) -> None:
         self._changing = changing
@@ -23,8 +23,8 @@ class OneReader:
 
     @contextmanager
     def read_by_one(self, source: SourceDescription) -> Iterator[None]:
-        """Of a source that has one reader, nobody else creates a job meanwhile: to look at it may take from the reader
-        what another has stored by then. Raises CANAL_IN_USE.
+        """For a source that has one reader, no other job is created meanwhile: checking the source may take data from a
+        job stored by then. Raises CANAL_IN_USE.
         """
         if source.one_reader is None:
             yield
@@ -41,7 +41,7 @@ class OneReader:
                 self._coming.remove(source)
 
     def other(self, source: SourceDescription) -> SyncError | None:
-        """CANAL_IN_USE where a job, or one that is being created, reads what one job alone can read."""
+        """CANAL_IN_USE if a job, or one that is being created, reads what only one job can read."""
         if source.one_reader is None:
             return None
         readers = [(job.source, f"sync job '{job.db}.{job.name}'") for job in self._jobs()]

@@ -1,4 +1,5 @@
-"""What CREATE SYNC means: its channels, held against what the source and the lake have, and the targets that it makes.
+"""What CREATE SYNC means: its channels, checked against what the source and the lake have, and the targets that it
+makes.
 
 Owns: the order of the checks of CREATE SYNC.
 Must not know: the lives of jobs, what is stored.
@@ -38,11 +39,11 @@ from syncmgr.lake.port import LakeTables
 from syncmgr.sources import cancellation
 from syncmgr.sources.port import Inspected
 
-LOOKS: Final = 3  # a source may get a table in each moment that a look takes
+LOOKS: Final = 3  # a source may get a new table during each look
 
 
 class Planner:
-    """Nothing here changes anything. Blocks for as long as source and lake take."""
+    """Nothing here changes anything. Blocks as long as source and lake take."""
 
     def __init__(
         self,
@@ -63,7 +64,9 @@ class Planner:
         self._check_exact(source, tables)
 
     def plan(self, wanted: SyncRequest, looks: int = LOOKS) -> Plan:
-        """Raises what the first failed check says. `looks`: how often all is looked at where tables come meanwhile."""
+        """Raises the error of the first failed check. `looks`: how often everything is examined if tables appear
+        meanwhile.
+        """
         places = self.wanted_tables.places(wanted)
         if Can.TELL_TABLES not in wanted.source.can:
             return self._positional(wanted.source, places)
@@ -86,8 +89,8 @@ class Planner:
         )
 
     def _has_grown(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> bool:
-        """Whether a table came after they were found and before the place in the binlog from which changes are read:
-        its statement is before it, and would never be met.
+        """Whether a table was created after they were found and before the place in the binlog from which changes are
+        read: its statement is before that place, and would never be reached.
         """
         if not any(map(is_wide, wanted.channels)):
             return False
@@ -123,7 +126,7 @@ class Planner:
     def channel(
         self, wanted: SyncRequest, place: PlannedChannel, told: Told, made: dict[Table, TargetTable]
     ) -> tuple[ChannelDescription, TargetTable]:
-        """With its target, which is in `made` from here on if it is not there yet.
+        """With its target, which is in `made` from here on if it does not exist yet.
 
         Raises SHARDS_REFUSED for what is wrong with one of many.
         """
@@ -188,7 +191,7 @@ def _by_position(place: PlannedChannel) -> ChannelDescription:
 
 
 def _refuse_respelt(places: Sequence[PlannedChannel], inspected: Inspected) -> None:
-    """Raises NO_TABLE_MATCHES for a name that the server takes for that of a table which it calls otherwise: the binlog
+    """Raises NO_TABLE_MATCHES for a name that the server treats as that of a table with another spelling: the binlog
     has its own.
     """
     for place, found in zip(places, inspected.tables, strict=True):
@@ -202,7 +205,7 @@ def told_of(inspected: Inspected) -> list[Told]:
 
 @contextmanager
 def _offering_latest(wanted: SyncRequest) -> Iterator[None]:
-    """With the way without a snapshot where the statement has a place for it."""
+    """With the advice to go without a snapshot if the statement has a place for it."""
     try:
         yield
     except SyncError as error:
@@ -212,7 +215,7 @@ def _offering_latest(wanted: SyncRequest) -> Iterator[None]:
 
 
 def _is_locked(wanted: SyncRequest, place: PlannedChannel, source: SourceTable | None, unique_keys: UniqueKeys) -> bool:
-    """Whether its rows are read at an exact point, since its target has no key to tell them by."""
+    """Whether its rows are read at an exact point, since its target has no key to identify them."""
     if not wanted.takes_snapshot:
         return False
     if place.target is not None:

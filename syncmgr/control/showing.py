@@ -1,7 +1,7 @@
 """What SHOW finds of a job: in its run, in what is stored, and in the upkeep of its targets.
 
 Owns: where each fact is looked up.
-Must not know: what is believed of a table, the shape of an answer; both are in job/.
+Must not know: which fact counts, the shape of an answer; both are in job/.
 """
 
 import time
@@ -35,7 +35,7 @@ class Run(Protocol):
 
     def reading(self) -> Reading | None: ...
     def synced_until(self) -> float:
-        """Up to where of the source's time its tables have all, but for those that are behind; 0.0: not known."""
+        """The source time up to which its tables are complete, except those that are behind; 0.0: not known."""
 
     def standings(self) -> Mapping[str, Standing]: ...
     def backlogs(self) -> Mapping[str, Backlog]: ...
@@ -83,12 +83,12 @@ class Showing:
         return upkeep_facts(self._upkeep.upkeep_log(db, target), self._upkeep_failure(db, target))
 
     def _refused(self, job: SyncJob) -> dict[str, dict[str, Fact]]:
-        """Tables that its patterns mean and that could not join it."""
+        """Tables that match its patterns and could not join it."""
         records = [] if job.state is JobState.CANCELLED else self._store.ddl.refused(job.id)
         return refused_facts(records, lacked(job, [record.table for record in records])) if records else {}
 
     def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
-        """How each table of a job stands now."""
+        """The present state of each table of a job."""
         return overview(job, self._facts(job, self._store.epochs.figures(job.id)), time.time())
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
@@ -97,7 +97,7 @@ class Showing:
         return {} if run is None else run.rates()
 
     def _facts(self, job: SyncJob, figures: Figures) -> Facts:
-        """Of a run as it is; of a job that does not run as it is stored."""
+        """From the run if there is one; otherwise as stored."""
         run = self._run_of(job.id)
         return Facts(
             loads=self._store.loads.of(job.id),

@@ -57,7 +57,7 @@ def renamed(job: SyncJob, to: str) -> SyncJob:
 
 
 def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -> SyncJob:
-    """The job whose text has what ALTER SYNC ... ADD TABLE says, too; what its patterns mean they go on to say."""
+    """The job whose text also has what ALTER SYNC ... ADD TABLE says; what its patterns cover is left to them."""
     statement, wanted = _statement(job), patterns(job)
     new = (each for each in channels if not any(_is_said(each, pattern) for pattern in wanted))
     return job.with_statement(replace(statement, channels=(*statement.channels, *new)).masked().sql())
@@ -72,7 +72,7 @@ def _is_said(node: Channel | Tables | Shards, pattern: Tables | Shards) -> bool:
 
 
 def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, str]:
-    """Of these tables those that the job's patterns mean and that it has not, with what ADD TABLE says of them."""
+    """Of these tables those that match the job's patterns and are not in it yet, with what ADD TABLE says of them."""
     synced = {channel.source.label for channel in job.channels}
     wanted = [(each, pattern_of(each)) for each in patterns(job)]
     tables = {label: (label.partition(".")[0], label.partition(".")[2]) for label in labels if label not in synced}
@@ -81,7 +81,7 @@ def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, str]:
 
 
 def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:
-    """The job whose patterns mean a table no more that it has not; None: they did not."""
+    """The job whose patterns no longer match a table that it does not have; None: they did not."""
     label, out, statement = f"{db}.{name}", Name(db=db, name=name), _statement(job)
     if not lacked(job, [label]):
         return None
@@ -95,12 +95,12 @@ def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:
 
 
 def means(job: SyncJob, channel: ChannelDescription) -> bool:
-    """Whether the job's text does: one that left it goes when the run that reads it has ended."""
+    """Whether the job's text does: a channel that left it is removed when the run that reads it has ended."""
     return any(_without(each, job.db, channel) != each for each in _statement(job).channels)
 
 
 def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
-    """The job whose text does not mean a channel any more: it is not named, or patterns exclude its source."""
+    """The job whose text no longer covers a channel: it is not named, or patterns exclude its source."""
     statement = _statement(job)
     kept = [left for each in statement.channels if (left := _without(each, job.db, channel)) is not None]
     return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
@@ -123,7 +123,7 @@ def _without(node: Channel | Tables | Shards, db: str, channel: ChannelDescripti
 
 
 def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
-    """The job whose text does not name channels whose targets are gone; what its patterns mean may come again."""
+    """The job whose text does not name channels whose targets are gone; what its patterns match may come back."""
     statement = _statement(job)
     gone = {(channel.target_db, channel.target) for channel in channels}
     kept = tuple(
@@ -177,7 +177,7 @@ def only(node: Tables | Shards, table: tuple[str, str]) -> Tables | Shards:
 
 
 def databases(node: Tables | Shards) -> str:
-    """A pattern of LIKE for the databases that it is about, and maybe others. Raises as `pattern_of` does."""
+    """A LIKE pattern for the databases that it is about, and maybe others. Raises as `pattern_of` does."""
     match pattern_of(node):
         case DatabasePattern(db=db):
             return literal(db)
@@ -186,7 +186,7 @@ def databases(node: Tables | Shards) -> str:
 
 
 def odd_names(channels: Iterable[Channel | Tables | Shards]) -> dict[tuple[str, str | None], str]:
-    """Names with % or a backslash in it, which somebody may mean as a pattern, and how that is written.
+    """Names in it with % or a backslash, which may be meant as a pattern, and how that is written.
 
     A database and one of its tables, or None for all of them.
     """
@@ -209,7 +209,7 @@ def _parts(source: Name | WholeDatabase) -> tuple[str, str | None]:
 
 
 def _as_pattern(db: str, name: str | None, word: str) -> str:
-    """Where nothing but signs of names is escaped in it, a name is what was meant."""
+    """If only characters of names are escaped in it, a name was meant."""
     if "%" not in f"{db}{name}".replace("\\%", ""):
         bare = [quote_name(re.sub(r"\\([\\%_])", r"\1", part)) for part in (db, name) if part is not None]
         return ".".join(bare if name is not None else [*bare, "*"])
@@ -218,8 +218,8 @@ def _as_pattern(db: str, name: str | None, word: str) -> str:
 
 
 def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection[tuple[str, str]]) -> None:
-    """Raises NO_TABLE_MATCHES where a name that looks like a pattern is none of a table, BAD_PATTERN where a name
-    after EXCLUDE is no table of its pattern.
+    """Raises NO_TABLE_MATCHES if a name that looks like a pattern is not that of a table, BAD_PATTERN if a name after
+    EXCLUDE is not a table of its pattern.
     """
     channels = tuple(channels)
     databases_found = {db for db, _ in found}
@@ -238,7 +238,7 @@ def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection
 
 
 def _check_case(node: Tables | Shards, found: Collection[tuple[str, str]]) -> None:
-    """A name in another case leaves nothing out, whether or not the server would take it for the same."""
+    """A name in another case excludes nothing, even if the server treats it as the same."""
     folded = {(db.casefold(), name.casefold()): (db, name) for db, name in found}
     for out in (each for each in node.exclude if isinstance(each, Name)):
         table = str(out.db), out.name
@@ -268,7 +268,7 @@ def _statement(job: SyncJob) -> CreateSync:
 
 
 def refuse_on_source(source: SourceDescription, properties: Mapping[str, str]) -> None:
-    """Raises PROPERTY_WRONG for what a job on it cannot have."""
+    """Raises PROPERTY_WRONG for properties that a job on it cannot have."""
     for name, reason in source.refused.items():
         if name in properties:
             raise wrong_property(name, properties[name], reason)
@@ -320,7 +320,7 @@ def excerpt(channel: ChannelDescription, target: TargetTable, where: Expression)
 
 
 def _spark(expression: Expression) -> str:
-    """The expression in Spark's words. Raises SYNTAX where Spark has none."""
+    """The expression in Spark SQL. Raises SYNTAX if Spark has none."""
     try:
         return expression.spark()
     except SqlSyntaxError as error:

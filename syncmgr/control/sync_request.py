@@ -1,6 +1,6 @@
-"""What a statement asks for, and what is made of it.
+"""What a statement requests, and the resulting plan.
 
-Owns: the values that go between the parts of planning, and what these ask.
+Owns: the values that pass between the parts of planning, and the ports that these use.
 Must not know: how a plan is made.
 """
 
@@ -30,7 +30,7 @@ class Catalog(Protocol):
 
 
 class Inspect(Protocol):
-    """Asks the source."""
+    """Queries the source."""
 
     def __call__(self, source: SourceDescription, tables: Sequence[Table], locked: Locked = never, /) -> Inspected: ...
 
@@ -41,10 +41,10 @@ Survey = Callable[[SourceDescription, Sequence[str]], Mapping[Table, Found]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncRequest:
-    """What a statement asks for, and how its job is to take it. `chunk_rows`: of a snapshot.
+    """What a statement requests, and how its job is to handle it. `chunk_rows`: of a snapshot.
 
-    `checked`: each value will be looked at, so that a target may be narrower than its source. `shared`: targets that
-    have shards of the same job already.
+    `checked`: each value will be checked, so a target may be narrower than its source. `shared`: targets that already
+    have shards of the same job.
     """
 
     db: str
@@ -62,8 +62,8 @@ class SyncRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """`made`: targets that are not there yet; with the uuid of a spare one that is. `has_grown`: there may be more
-    tables that are meant.
+    """`made`: targets that do not exist yet; with the uuid of a spare one that does. `has_grown`: there may be more
+    tables that match.
     """
 
     channels: tuple[ChannelDescription, ...]
@@ -80,9 +80,9 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedChannel:
-    """A channel of the statement; `target` None: it is to be made, as `found` says, in the place of `spare`.
+    """A channel of the statement; `target` None: it is to be created, as `found` says, instead of `spare`.
 
-    `shards`: what says that the tables of other databases go into the target, too.
+    `shards`: the clause by which tables of other databases go into the target, too.
     """
 
     node: Channel

@@ -1,7 +1,7 @@
 """What jobs have done, as tables: the sync_* tables of information_schema.
 
 Owns: their rows, each of which begins with the id, database and name of its job; consistent points and their snapshots.
-Must not know: who is asking, how the tables are shown.
+Must not know: who reads them, how the tables are shown.
 """
 
 import json
@@ -32,7 +32,7 @@ TABLES: Final = (
 
 
 class Jobs(Protocol):
-    """The rows of SHOW SYNC JOB, by id, and how tables and their snapshots stand now."""
+    """The rows of SHOW SYNC JOB, by id, and the present state of tables and their snapshots."""
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
@@ -95,7 +95,7 @@ class History:
         channels = {channel.token: channel for channel in job.channels}
         for epoch, letter in self._store.dead_letters.of(job.id):
             channel = channels.get(letter.token)
-            if channel is None:  # it has come, or left, since the job was read
+            if channel is None:  # it has joined, or left, since the job was read
                 continue
             yield (
                 *(*_name(job), epoch, channel.source.db, channel.source.name, channel.target_db, channel.target),
@@ -104,7 +104,7 @@ class History:
             )
 
     def _points(self, job: SyncJob) -> Iterator[Row]:
-        """Without snapshots that others have taken from a table, as an expiry or an older state of it does."""
+        """Without snapshots that were removed from a table, for instance by an expiry or an older state of it."""
         there = cache(self._snapshots)
         for stored in self._store.epochs.all(job.id):
             for channel in job.channels:

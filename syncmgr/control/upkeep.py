@@ -1,6 +1,6 @@
 """Upkeep and expiry of the targets of all live jobs.
 
-Owns: whose turn it is, which targets wait for what a crash has left, which trouble is logged.
+Owns: whose turn it is, which targets wait for what a crash has left, which errors are logged.
 Must not know: what is done to a table.
 """
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class TargetUpkeep:
-    """`recovers`: whether a job has yet to commit what an earlier life of the frontend left. `keep_second`: so long
+    """`recovers`: whether a job has yet to commit what an earlier process of the frontend left. `keep_second`: how long
     consistent points are kept.
     """
 
@@ -40,7 +40,7 @@ class TargetUpkeep:
         return "; ".join(found) or None
 
     def upkeep(self) -> None:
-        """What a crash has left is committed first: upkeep would take the time of it."""
+        """What a crash has left is committed first: upkeep would delay it."""
 
         def of(job: SyncJob, channel: ChannelDescription) -> None:
             if not self._recovers(job.id):
@@ -60,10 +60,10 @@ class TargetUpkeep:
 
     def _each_target(self, kind: str, do: Callable[[SyncJob, ChannelDescription], None]) -> None:
         """One tick: every target of a live job, with the channel that fills it longest. An error is logged, once, and
-        the next tick tries again; one that is none of ours keeps no other table from its turn either.
+        the next tick tries again; even an unexpected one does not affect other tables.
         """
         if not self._lake.serves:
-            return  # Spark itself says why
+            return  # Spark itself logs why
         found = dict[tuple[str, str], str]()
         for job in self._store.jobs.all(live=True):
             for target, channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.items():
@@ -71,7 +71,7 @@ class TargetUpkeep:
                     do(job, channel)
                 except SyncError as error:
                     if error.code is Code.LAKE_STARTING:
-                        return  # so it is for every table; Spark itself says when it is ready
+                        return  # the same for every table; Spark itself logs when it is ready
                     found[target] = str(error)
                 except Exception as error:
                     log.exception("%s of %s.%s", kind, *target)

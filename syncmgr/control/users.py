@@ -1,7 +1,7 @@
 """Users of the console: what CREATE USER, GRANT and their kin do.
 
 Owns: the accounts in force, in memory and in the metadata, and which changes of them are refused.
-Must not know: the wire, statements, who is asking.
+Must not know: the wire, statements, the caller.
 """
 
 import threading
@@ -21,7 +21,7 @@ LONGEST_HOST: Final = 60
 
 
 class Users:
-    """Reading blocks nowhere; changes do, and are in force when they return. Root has every right and is not kept."""
+    """Reads never block; changes do, and are in force when they return. Root has every right and is not stored."""
 
     def __init__(self, store: AccountStore) -> None:
         self._store = store

@@ -1,6 +1,6 @@
 """Which tables a statement means, and the target of each.
 
-Owns: what is wrong with the names: twice, not there, in use.
+Owns: what is wrong with the names: duplicate, missing, in use.
 Must not know: columns, what is stored, the lives of jobs.
 """
 
@@ -24,11 +24,11 @@ from syncmgr.job.types.schema import TargetTable
 from syncmgr.lake.port import LakeTables
 from syncsql import Channel, Name, Shards, Tables, quote_name
 
-OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one that ended
+OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as ended
 
 
 class WantedTables:
-    """Nothing here changes anything. Blocks for as long as source and lake take."""
+    """Nothing here changes anything. Blocks as long as source and lake take."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class WantedTables:
         self._inspect, self._survey = inspect, survey
 
     def places(self, wanted: SyncRequest) -> list[PlannedChannel]:
-        """Raises what is wrong with the names: twice, not there, in use."""
+        """Raises what is wrong with the names: duplicate, missing, in use."""
         _refuse_servers_own(wanted)
         found = self.found(wanted)
         wishes = [wish for each in wanted.channels for wish in self._meant(wanted, each, found)]
@@ -63,7 +63,7 @@ class WantedTables:
     def _meant(
         self, wanted: SyncRequest, each: Channel | Tables | Shards, found: Mapping[Table, Found]
     ) -> list[PlannedChannel]:
-        """Of a user who sees no table all that is lacking is told at once."""
+        """A user who sees no table is told all missing grants at once."""
         try:
             return list(expanded(each, found))
         except SyncError as unseen:
@@ -71,7 +71,7 @@ class WantedTables:
             raise (lacking or unseen) from unseen
 
     def _lacking(self, wanted: SyncRequest, pattern: Pattern) -> SyncError | None:
-        """The grants that are missing; those on tables that nobody has named cannot be asked for."""
+        """The missing grants; those on unnamed tables cannot be listed."""
         named, where = [], "the databases of the pattern"
         if isinstance(pattern, DatabasePattern):
             named, where = [(pattern.db, pattern.named)] if pattern.named is not None else [], f"`{pattern.db}`.*"
@@ -119,7 +119,7 @@ class WantedTables:
         return replace(wish, target=target)
 
     def _refuse_others(self, target: TargetTable) -> None:
-        """Jobs of a frontend with other metadata are known by what they write alone."""
+        """Jobs of a frontend with other metadata are known only by what they write."""
         if all(map(self._is_ours, target.writers)):
             return
         if not all(map(self._is_ours, self._tables.writers(target.db, target.name, OTHERS_SECOND))):
@@ -127,7 +127,7 @@ class WantedTables:
 
 
 def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
-    """Of a channel that asks for nothing but its table, where the rows' types are known before they come."""
+    """For a channel that only names its table, if the rows' types are known before they arrive."""
     plain = not node.columns and node.where is None and Can.TELL_TABLES in wanted.source.can
     if error.code is not Code.NO_SUCH_TABLE or not plain:
         return error
@@ -137,7 +137,7 @@ def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> S
 
 
 def _refuse_servers_own(wanted: SyncRequest) -> None:
-    """Raises NOT_SUPPORTED: what is in such a database changes by statements alone, or is no table at all."""
+    """Raises NOT_SUPPORTED: the contents of such a database change only by statements, or are not tables at all."""
     for each in wanted.channels:
         pattern = None if isinstance(each, Channel) else pattern_of(each)
         db = (
@@ -153,7 +153,7 @@ def _refuse_servers_own(wanted: SyncRequest) -> None:
 
 
 def is_wide(each: Channel | Tables | Shards) -> bool:
-    """Whether it may mean more tables than there are."""
+    """Whether it may match more tables than exist."""
     return not isinstance(each, Channel) and not isinstance(each.source, Name)
 
 
@@ -169,7 +169,7 @@ def expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> I
 
 
 def _filled(places: Iterable[PlannedChannel], db: str) -> Iterator[str]:
-    """What each place fills; shards a part of their target each, which nobody else fills as a whole."""
+    """What each place fills; shards fill a part of their target each, which no other channel fills as a whole."""
     shared: set[str] = set()
     for place in places:
         target = f"{place.node.target.db or db}.{place.node.target.name}"

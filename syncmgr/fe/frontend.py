@@ -1,4 +1,4 @@
-"""The frontend: builds the house, starts it, stops it.
+"""The frontend: builds all parts, starts them, stops them.
 
 Owns: the order of start and stop.
 Must not know: how any part works.
@@ -117,7 +117,7 @@ class Frontend:
         )
 
     def start(self) -> None:
-        """Raises PORT_IN_USE, META_OWNED, META_FAILED; what Spark may fail on shows in the statements that need it."""
+        """Raises PORT_IN_USE, META_OWNED, META_FAILED; failures of Spark show in the statements that need it."""
         with _naming_failures(self._settings):
             self._lease.take()
         self.users.load()
@@ -151,7 +151,7 @@ class Frontend:
         return self._settings.text("require_secure_transport") == "ON"
 
     def _publish_certificate(self) -> None:
-        """Beside fe.conf, for clients: where it is made they may not look."""
+        """Next to fe.conf, for clients: they may not read the place where it is created."""
         try:
             publish_certificate(tls_folder(self._settings), self._settings.file.parent)
         except OSError as error:
@@ -189,7 +189,7 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
 def _queries_of(settings: Settings, lake: Lake) -> Queries:
     def lake_is_there() -> None:
         lake.ready()
-        lake.iceberg()  # makes the catalog
+        lake.iceberg()  # creates the catalog
 
     return Queries(
         lake.place,
@@ -202,7 +202,7 @@ def _queries_of(settings: Settings, lake: Lake) -> Queries:
 
 
 def _replaced() -> None:
-    """Another frontend commits by now; JVM and workers end by the loss of their pipes, and what they do is fenced."""
+    """Another frontend commits by now; JVM and workers end when their pipes break, and what they do is fenced."""
     os._exit(REPLACED)
 
 
@@ -231,7 +231,7 @@ def _say(line: str) -> None:
 
 
 def _warn(line: str) -> None:
-    """The same, of what should be mended."""
+    """The same, about what should be fixed."""
     log.warning(line)
     sys.stderr.write(f"WARNING: {line}\n")
     sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""Where the frontend keeps what it needs on this machine, and who may look there.
+"""Where the frontend keeps what it needs on this machine, and who may read it.
 
-Owns: the paths beside those of the settings, the frontend's name.
+Owns: the paths besides those of the settings, the frontend's name.
 Must not know: what is kept there.
 """
 
@@ -38,7 +38,7 @@ def tls_folder(settings: Settings) -> Path:
 
 
 def exposed(settings: Settings) -> Iterator[str]:
-    """Which files other users of this machine can read though they should not, and what to type."""
+    """Which files other users of this machine can read although they should not, and what to type."""
     file, secrets = settings.file, settings.secrets()
     mode = seen_by_others(file)
     if secrets and mode is not None:
@@ -51,7 +51,7 @@ def exposed(settings: Settings) -> Iterator[str]:
 
 
 def remove(folder: Path) -> None:
-    """The folder and all in it. What cannot be deleted is logged, and tried again at the next call."""
+    """Deletes the folder and its content. What cannot be deleted is logged, and retried at the next call."""
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def remove(folder: Path) -> None:
 
 
 def name_of(meta_dir: Path) -> str:
-    """Of this frontend, the same after every restart: whoever has the lock of this folder is it."""
+    """Of this frontend, the same after every restart: it belongs to the owner of this folder's lock."""
     file = meta_dir / "frontend"
     if not file.exists():
         file.write_text(uuid4().hex)

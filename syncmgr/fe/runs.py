@@ -94,7 +94,7 @@ class Runs:
         )
 
     def _snapshot(self, job: SyncJob, ledger: JobLedger, lake: KnownHistory) -> Snapshot | None:
-        """None where the job began without one, or has caught up with it."""
+        """None if the job began without one, or has caught up with it."""
         loads = ledger.loads().values()
         if Can.READ_ROWS not in job.source.can or all(load.caught_up for load in loads):
             return None
@@ -124,7 +124,7 @@ class Runs:
         )
 
     def _becoming(self, job_id: JobId, channel: ChannelDescription) -> TargetTable:
-        """The target of a channel, as it is once what is being read for it is there."""
+        """The target of a channel, as it is once the rows being read for it are committed."""
         target = self._catalog.table(channel.target_db, channel.target)
         load = self._store.loads.of(job_id).get(channel.token)
         return renewal.becoming(target, load.changes) if load is not None and load.reshapes else target

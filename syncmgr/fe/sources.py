@@ -1,6 +1,6 @@
-"""The sources, with the settings that bound what is asked of them.
+"""The sources, with the settings that bound queries to them.
 
-Owns: what a capability that the source of a call has to have is called by.
+Owns: which calls need a capability of the source.
 Must not know: kinds of sources.
 """
 
@@ -22,13 +22,13 @@ from syncmgr.sources.port import Inspected, OpenStream, SnapshotSource, SourceRo
 
 
 class Sources:
-    """Every question to a source is asked here; each may block up to its timeouts."""
+    """Every query to a source is made here; each may block up to its timeouts."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def inspect(self, source: SourceDescription, tables: Sequence[Table], locked: Locked = never) -> Inspected:
-        """What CREATE SYNC and ALTER SYNC ask of the tables of a source."""
+        """What CREATE SYNC and ALTER SYNC query about the tables of a source."""
         return registry.source(source, self._settings).inspect(tables, locked)
 
     def survey(self, source: SourceDescription, patterns: Sequence[str]) -> Mapping[Table, Found]:

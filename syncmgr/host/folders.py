@@ -1,7 +1,7 @@
 """Folders of one frontend.
 
-Owns: whether a folder takes files, the lock that keeps everybody else out, the mark of a restore that has not ended.
-Must not know: what lies in them.
+Owns: whether a folder takes files, the lock that excludes all others, the mark of an unfinished restore.
+Must not know: what is in them.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ def make_writable(folder: Path) -> None:
 
 
 def locked(folder: Path) -> IO[bytes]:
-    """An open file whose lock keeps other frontends out; it ends with the process. Raises META_IN_USE."""
+    """An open file whose lock excludes other frontends; it ends with the process. Raises META_IN_USE."""
     file = lock_of(folder / LOCK)
     if file is None:
         raise SyncError(Code.META_IN_USE, folder=folder)
@@ -34,7 +34,7 @@ def locked(folder: Path) -> IO[bytes]:
 
 
 def lock_of(path: Path) -> IO[bytes] | None:
-    """The open file, locked; None where another process has its lock."""
+    """The open file, locked; None if another process has its lock."""
     file = path.open("ab")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -45,6 +45,6 @@ def lock_of(path: Path) -> IO[bytes] | None:
 
 
 def refuse_unfinished(folder: Path) -> None:
-    """Raises RESTORE_UNFINISHED where a restore into it was broken off."""
+    """Raises RESTORE_UNFINISHED if a restore into it was interrupted."""
     if (folder / RESTORING).exists():
         raise SyncError(Code.RESTORE_UNFINISHED, folder=folder)

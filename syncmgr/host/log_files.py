@@ -1,7 +1,7 @@
 """fe.log and audit.log.
 
-Owns: their format, their sizes, which libraries may write there, how often what lasts is said, what is said of lines
-that could not be written.
+Owns: their format, their sizes, which libraries may write there, how often persistent errors are logged, what is logged
+about lines that could not be written.
 Must not know: settings, what is logged.
 """
 
@@ -56,10 +56,10 @@ class Lost:
 
 
 class LineFile(RotatingFileHandler):
-    """Writes whole lines or none. Lines that are lost are counted; the next one that can be written says how many."""
+    """Writes whole lines or none. Lost lines are counted; the next one that can be written says how many."""
 
     def __init__(self, file: Path, told: Callable[[Lost], str], elsewhere: logging.Logger | None = None) -> None:
-        """`told`: the line about lost ones. `elsewhere`: where that is said as well when it begins and ends."""
+        """`told`: the line about lost ones. `elsewhere`: where that is also reported when it begins and ends."""
         super().__init__(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace")
         self.lost: Lost | None = None
         self.lost_ever = 0
@@ -80,11 +80,11 @@ class LineFile(RotatingFileHandler):
                 self.lost = None
         except OSError as error:
             self._lose(error.strerror or str(error))
-        except Exception:  # noqa: BLE001 - of logging's own: whoever logs must never fail by it
+        except Exception:  # noqa: BLE001 - as in logging itself: a caller must never fail because of it
             self.handleError(record)
 
     def _look(self) -> None:
-        """Lines go to what has the name now: somebody may have moved, removed or cut the file."""
+        """Lines go to the file that has the name now: it may have been moved, removed or truncated."""
         if self.stream is None:
             return
         there, ours = self._stat(), os.fstat(self.stream.fileno())
@@ -114,7 +114,7 @@ class LineFile(RotatingFileHandler):
             self._elsewhere.error(words, Path(self.baseFilename).name, what)
 
     def _write(self, text: str) -> None:
-        """A disk that is full takes a part of a line: it is taken back."""
+        """A full disk may accept a part of a line: it is removed again."""
         if self.stream is None:
             self.stream = self._open()
         data, number = f"{text}\n".encode("utf-8", "backslashreplace"), self.stream.fileno()
@@ -126,7 +126,7 @@ class LineFile(RotatingFileHandler):
 
 
 class AuditState:
-    """Of audit.log, for who has to know whether it is whole."""
+    """Of audit.log, for callers that have to know whether it is complete."""
 
     def __init__(self, strict: Callable[[], bool]) -> None:
         self._strict = strict
@@ -152,14 +152,14 @@ class AuditState:
 
 
 class Lasting:
-    """Troubles that are met again and again: each is told once, until it has ended or become another."""
+    """Recurring errors: each is logged once, until it has ended or changed."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._before: Mapping[str, str] = {}
 
     def tell(self, troubles: Mapping[str, str]) -> None:
-        """All that there are now, by what has them."""
+        """All present ones, by their subject."""
         for what, text in troubles.items():
             if self._before.get(what) != text:
                 self._log.warning("%s: %s", what, text)
@@ -167,8 +167,8 @@ class Lasting:
 
 
 def log_to(folder: Path, level: str) -> None:
-    """Our own words at `level`, of the libraries only what is wrong; what was done by whom in a file of its own, whose
-    lines come as they are.
+    """Our own messages at `level`, of the libraries only errors; the audit in a separate file, with its lines
+    unchanged.
     """
     form = Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s")
     handler = LineFile(folder / "fe.log", lambda lost: form.format(_record(str(lost))))

@@ -1,4 +1,4 @@
-"""What is printed: the standard output and error of the frontend, where these are files.
+"""What is printed: the standard output and error of the frontend, if these are files.
 
 Owns: how large such a file may become.
 Must not know: what is printed, who reads it.
@@ -17,14 +17,16 @@ DESCRIPTORS: Final = (1, 2)
 
 
 def append_only() -> None:
-    """So that who writes after the file was cut does not leave a hole; of the processes that have inherited it, too."""
+    """So that a writer does not leave a hole after the file was truncated; also for processes that have inherited
+    it.
+    """
     for number in DESCRIPTORS:
         with suppress(OSError):
             fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_APPEND)
 
 
 def bound() -> None:
-    """Of a file that is too large the end alone is kept."""
+    """Of a file that is too large only the end is kept."""
     for number in DESCRIPTORS:
         with suppress(OSError):
             found = os.fstat(number)
@@ -35,7 +37,7 @@ def bound() -> None:
 
 
 def _end(number: int, size: int) -> bytes:
-    """Nothing where the file cannot be read any more, or a system has no such path."""
+    """Nothing if the file can no longer be read, or a system has no such path."""
     try:
         with Path(f"/proc/self/fd/{number}").open("rb") as file:
             file.seek(size - KEPT_BYTES)

@@ -1,9 +1,10 @@
 """Files of certificates and keys that a property names.
 
-Owns: which files are read for that, and the one thing that is said where one cannot be used.
+Owns: which files are read for that, and the single message if one cannot be used.
 Must not know: what is proved by them.
 
-Whoever may make a job names them, and is not to learn which files this machine has: why one was refused is for the log.
+Users who may create a job name them, and must not learn which files this machine has: the reason of a refusal goes to
+the log.
 """
 
 import logging
@@ -44,7 +45,7 @@ def private_key(path: str, name: str) -> RSAPrivateKey | EllipticCurvePrivateKey
 
 
 def present(context: ssl.SSLContext, paths: tuple[str, str], names: tuple[str, str]) -> None:
-    """The certificate and key at `paths` are shown to whoever asks for them. Raises PEM_FILE."""
+    """The certificate and key at `paths` are presented to any peer that requests them. Raises PEM_FILE."""
     certificates(paths[0], names[0])
     private_key(paths[1], names[1])
     try:

@@ -1,6 +1,6 @@
-"""What belongs to the frontend's user alone.
+"""What only the frontend's user may read.
 
-Owns: the umask, who else may read a file, the names that mean a secret, which of the environment are such.
+Owns: the umask, who else may read a file, the names that mean a secret, which environment variables are secrets.
 Must not know: which files and settings there are.
 """
 
@@ -22,7 +22,7 @@ _SECRET: Final = re.compile(
 
 
 def keep_private() -> None:
-    """Whatever this process and its children make from now on is their user's alone."""
+    """Files that this process and its children create from now on are private to their user."""
     os.umask(UMASK)
 
 
@@ -32,9 +32,9 @@ def is_secret(name: str) -> bool:
 
 
 def seen_by_others(path: Path) -> int | None:
-    """Its mode where other users of this machine get at it; None where they do not, or where it is not there.
+    """Its mode if other users of this machine have access to it; None if they do not, or if it does not exist.
 
-    A group may read what is somebody else's: that is how we read it.
+    A group may read another user's file: that is how we read it.
     """
     try:
         found = path.stat()
@@ -45,5 +45,5 @@ def seen_by_others(path: Path) -> int | None:
 
 
 def without_secrets(environment: MutableMapping[str, str]) -> dict[str, str]:
-    """Takes the secrets out of an environment, and returns them; the drivers of the metadata keep theirs."""
+    """Removes the secrets from an environment, and returns them; the drivers of the metadata keep theirs."""
     return {name: environment.pop(name) for name in list(environment) if is_secret(name) and name not in OF_METADATA}

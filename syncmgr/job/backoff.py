@@ -10,10 +10,10 @@ from typing import Final
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retry:
-    """How a passing trouble is retried. Times in seconds.
+    """How a transient error is retried. Times in seconds.
 
-    `first` and `most`: the shortest and the longest wait between two attempts. It is given up once it has failed more
-    than `times` in a row, though not before it has lasted for `patience`; `times` None: never.
+    `first` and `most`: the shortest and the longest wait between two attempts. Retrying stops after more than `times`
+    failures in a row, but not before the error has lasted for `patience`; `times` None: never.
     """
 
     first: float = 0.5
@@ -41,7 +41,7 @@ class Series:
         return retry.wait(self.failures)
 
     def is_over(self, retry: Retry, now: float) -> bool:
-        """Whether it has been tried often and long enough."""
+        """Whether the limits on both attempts and duration are exceeded."""
         tried = retry.times is not None and self.failures > retry.times
         return tried and now - self.since >= retry.patience
 

@@ -1,4 +1,4 @@
-"""What becomes of a DDL statement on a synced table, as one table.
+"""What happens to a DDL statement on a synced table, as one table.
 
 Owns: kind of DDL x policy -> what is done.
 Must not know: statements, targets, how it is done.
@@ -19,9 +19,9 @@ class OnDdl(StrEnum):
 
 
 class OnDdlStop(StrEnum):
-    """The property `on_ddl_stop` of a job: what stops where a statement cannot be followed."""
+    """The property `on_ddl_stop` of a job: what stops if a statement cannot be followed."""
 
-    TABLE = "table"  # while another one is read; the last one stops the job
+    TABLE = "table"  # while another table is still read; the last one stops the job
     JOB = "job"
 
 
@@ -53,7 +53,7 @@ class Action(StrEnum):
     APPLY = "applied"
     KEEP = "kept"  # the target stays as it is, the job goes on
     PAUSE = "stopped"  # its table, or its job
-    RESYNC = "resynced"  # the rows are read anew
+    RESYNC = "resynced"  # the rows are read again
 
 
 EVOLVE, ADD_ONLY, IGNORE, PAUSE = OnDdl
@@ -103,7 +103,7 @@ MEANING: Final[Mapping[tuple[Kind, Action], str]] = {
 }
 
 
-# Properties that say something of one kind, whatever on_ddl says.
+# Properties that specify one kind, whatever on_ddl says.
 OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Action]]]] = {
     "on_drop_column": (Kind.DROP_COLUMN, {"drop": A, "keep": K, "pause": P}),
     "on_old_values": (Kind.OLD_VALUES, {"pause": P, "null": A}),
@@ -115,12 +115,12 @@ OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Action]]]] = {
 
 
 def deeds_of(properties: Mapping[str, str]) -> dict[Kind, Action]:
-    """What a job's properties say of single kinds."""
+    """What a job's properties specify for single kinds."""
     return {kind: deeds[properties[name]] for name, (kind, deeds) in OF_ONE_KIND.items() if name in properties}
 
 
 def stop_of(properties: Mapping[str, str]) -> OnDdlStop:
-    """What stops; who wants every statement to pause wants the job to."""
+    """What stops; if every statement is to pause, then it is the job."""
     pauses = properties.get("on_ddl") == OnDdl.PAUSE
     return OnDdlStop(properties.get("on_ddl_stop", OnDdlStop.JOB if pauses else OnDdlStop.TABLE))
 

@@ -1,4 +1,4 @@
-"""Epochs: when one is cut, and what is written down about it.
+"""Epochs: when one is cut, and what is recorded about it.
 
 Owns: the thresholds of fe.conf, the values that travel from the cut to the commit.
 Must not know: where rows come from, or how they are committed. Sizes in bytes, times in seconds.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from syncmgr.job.ddl.ddl_step import DdlStep
     from syncmgr.job.ddl.lake_change import LakeChange
 
-FINGERPRINTED: Final = 9  # fields of a position that an epoch is told by: those that the first version had
+FINGERPRINTED: Final = 9  # fields of a position that identify an epoch: those that the first version had
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ def should_cut(
     queue_empty: bool,
     in_transaction: bool,
 ) -> bool:
-    """A source transaction is never torn, so nothing is cut inside one, however large it grows."""
+    """A source transaction is never split, so nothing is cut inside one, however large it grows."""
     if in_transaction or epoch.first_row_at is None:
         return False
     if epoch.bytes >= at.max_bytes or now - epoch.first_row_at >= at.interval_second:
@@ -71,7 +71,7 @@ class Prepared:
     """An XA transaction that was prepared and has not ended: its rows belong to no epoch yet.
 
     `files`: its rows by channel token, without `_seq`; none: it touched no synced table. `bytes`: as they were read.
-    `dead`: what is told of its rows that no target holds.
+    `dead`: the dead letters of its rows that no target holds.
     """
 
     files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)
@@ -89,10 +89,10 @@ class Epoch:
     """A stretch of the source's history, cut at a transaction boundary.
 
     `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
-    XA transactions that are open at `end`; whoever reads on from there must have them. `ddl`: a statement that stands
-    between two epochs of rows; such an epoch has no files. `dead`: of its changes those that no target holds; they
-    are stored with the intent, and not read back with it. `source_time`: when the newest of its transactions was
-    committed, unix seconds; `oldest_time`: the same of the first with rows in it, 0.0: not known.
+    XA transactions that are open at `end`; a reader that continues from there needs them. `ddl`: a statement between
+    two epochs of rows; such an epoch has no files. `dead`: its changes that no target holds; they are stored with the
+    intent, and not read back with it. `source_time`: when the newest of its transactions was committed, unix seconds;
+    `oldest_time`: the same of the first with rows in it, 0.0: not known.
     """
 
     number: int
@@ -109,18 +109,18 @@ class Epoch:
 
     @property
     def since(self) -> float:
-        """Up to this source time all is in what comes before the epoch, unix seconds."""
+        """The source time up to which everything precedes the epoch, unix seconds."""
         return self.oldest_time or self.source_time
 
     @property
     def prepared_files(self) -> frozenset[str]:
-        """Paths of the rows that wait for the end of an XA transaction."""
+        """Paths of files with rows that wait for the end of an XA transaction."""
         return frozenset(
             file.path for one in self.prepared.values() for segment in one.files.values() for file in segment
         )
 
     def passing_over(self, tokens: Collection[str]) -> "Epoch":
-        """Its statement concerns these channels no more; their tables only bear the epoch."""
+        """Its statement no longer concerns these channels; their tables are only marked with the epoch."""
         if self.ddl is None or not tokens:
             return self
         borne: dict[str, tuple[StagedFile, ...]] = dict.fromkeys(self.ddl.changes.keys() & tokens, ())
@@ -132,9 +132,9 @@ class Epoch:
 
     @property
     def fingerprint(self) -> str:
-        """Tells two epochs of one number apart: the same stretch of history has the same one.
+        """Distinguishes two epochs of one number: the same stretch of history has the same one.
 
-        In every version of this program: a table may bear an epoch that an earlier one has begun to commit.
+        In every version of this program: a table may be marked with an epoch that an earlier version began to commit.
         """
         place = astuple(self.end)[:FINGERPRINTED]
         text = f"{self.number} {self.last_seq} {place}"
@@ -143,7 +143,7 @@ class Epoch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backlog:
-    """What one channel has not committed. `since`: source time of the oldest of it, unix seconds."""
+    """What one channel has not committed. `since`: source time of the oldest part of it, unix seconds."""
 
     epochs: int
     bytes: int
@@ -165,17 +165,19 @@ def backlogs(epochs: Iterable[Epoch]) -> dict[str, Backlog]:
 class ChannelCommit:
     """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
 
-    `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on
-    the last image after netting, not TRUE becomes a delete.
-    `last_epoch`: what this channel committed last, 0 if nothing yet; the table must bear it, or `epoch` already.
-    `last_snapshot`: the snapshot of that, or a later one of a chunk; it must still be an ancestor.
-    `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
-    `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
-    `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
-    `part`: where other channels commit to the table, too: the rows that are this one's.
+    `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on the
+    last image after netting; anything but TRUE becomes a delete.
+    `last_epoch`: the epoch this channel committed last, 0 if none yet; the table must be marked with it, or already
+    with `epoch`. `last_snapshot`: the snapshot of that, or a later one of a chunk; it must still be an ancestor.
+    `fingerprint`: the epoch's; a table marked with the epoch under another one was written by another history.
+    `settled` False: the rows so far were not a state of the source, so a change may already be in its row, or the row
+    missing.
+    `chunk`: of a snapshot, instead of `files`: its rows are committed after `epoch`, which remains the mark of the
+    table.
+    `part`: if other channels commit to the table, too: the rows that belong to this one.
     `renews`: what the table has had of the channel does not matter: all of its rows are replaced, now or next.
-    `unanswered`: the epoch after `epoch` that the table may bear, since its commit has no answer that was stored; one
-    that renews the table takes it back, and it is committed again.
+    `unanswered`: the epoch after `epoch` that the table may be marked with, since no answer to its commit was stored; a
+    commit that renews the table undoes it, and it is committed again.
     """
 
     token: str
@@ -203,7 +205,7 @@ class ChannelCommit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelAlter:
-    """What the lake needs to change one channel's table for one epoch, exactly once; the words are ChannelCommit's."""
+    """What the lake needs to change one channel's table for one epoch, exactly once; fields as in ChannelCommit."""
 
     token: str
     epoch: int
@@ -218,11 +220,11 @@ class ChannelAlter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelCommitted:
-    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`, `bytes`: of
+    """`snapshot`: the table's snapshot that holds the epoch, None if nothing had to be written. `rows`, `bytes`: of
     the files of a chunk.
 
-    `passed_over`: the table bore the epoch already. `dead`: of a chunk, the rows that were kept out. `sequence`: of the
-    snapshot among those of a table that other channels commit to, too; None: none does.
+    `passed_over`: the table was already marked with the epoch. `dead`: of a chunk, the rows that were kept out.
+    `sequence`: of the snapshot, in a table that other channels commit to, too; None: none does.
     """
 
     snapshot: int | None

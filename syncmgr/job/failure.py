@@ -27,9 +27,9 @@ class FailType(StrEnum):
 
 
 class Remedy(StrEnum):
-    """Who mends an error, and what happens to the job meanwhile. From the mildest to the worst; none ends a job."""
+    """Who fixes an error, and what happens to the job meanwhile. From the mildest to the worst; none ends a job."""
 
-    RETRY = "RETRY"  # time: it is tried again inside RUNNING, and pauses only where that lasts too long
+    RETRY = "RETRY"  # time: it is retried inside RUNNING, and pauses only if that lasts too long
     RESUME = "RESUME"  # time, but not soon: the job pauses and resumes by itself
     OPERATOR = "OPERATOR"  # a person: the job pauses until RESUME SYNC JOB
 
@@ -39,9 +39,9 @@ _THEN_RESUME: Final = re.compile(r"[,;.] [Tt]hen RESUME")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobKind:
-    """What of a job decides which advice works: whether its source has rows to read again, which canal has not,
-    whether there are other tables, so that one may leave, whether several fill one target, whose rows RESYNC does not
-    replace, and whether it runs, which RESUME refuses.
+    """The facts of a job that decide which advice works: whether its source has rows to read again (canal has not),
+    whether there are other tables, so that one may leave, whether several fill one target (RESYNC does not replace its
+    rows), and whether it runs (RESUME refuses that).
     """
 
     has_rows: bool
@@ -54,9 +54,9 @@ class JobKind:
 class Treatment:
     """What an error does to a job, and what the operator does about it.
 
-    `by_person`: it passes by no time alone, however often it is tried again meanwhile. `on_canal`: in place of the
-    advice, where rows cannot be read again; `on_shards`: where other tables fill the target, too. `of_many`: what else
-    helps where the job has other tables.
+    `by_person`: it never passes with time alone, however often it is retried meanwhile. `on_canal`: instead of the
+    advice, if rows cannot be read again; `on_shards`: if other tables fill the target, too. `of_many`: what else helps
+    if the job has other tables.
     """
 
     remedy: Remedy
@@ -84,7 +84,7 @@ class Treatment:
 
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
 _O = partial(Treatment, Remedy.OPERATOR, by_person=True)
-_TP, _RP = partial(_T, by_person=True), partial(_R, by_person=True)  # it goes on by itself once a person has mended it
+_TP, _RP = partial(_T, by_person=True), partial(_R, by_person=True)  # it goes on by itself once a person has fixed it
 _CANAL: Final = "STOP the job, bring its targets in line with the source, and create it again."
 _CANAL_PAST: Final = (
     "STOP the job. Stop canal, delete the destination's cursor (its meta.dat, or its node in ZooKeeper), and start it, "
@@ -314,12 +314,12 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
 # An error that is not here may pass, and pausing loses nothing.
 UNKNOWN: Final = _R("Read the message and log/fe.log.")
 
-# The worker has tried these max_retry times by itself before it ends; its end is not tried again.
+# The worker tries these max_retry times by itself before it ends; its end is not retried.
 RETRIED_BY_WORKER: Final = frozenset(
     {Code.SOURCE_UNREACHABLE, Code.CANAL_UNREACHABLE, Code.CANAL_REFUSED, Code.CANAL_IN_USE}
 )
 
-# They concern every table of a job; anything else that a commit may meet concerns its table alone.
+# They concern every table of a job; any other error of a commit concerns only its table.
 JOB_WIDE: Final = frozenset(
     {
         Code.LAKE_STARTING,
@@ -339,29 +339,29 @@ def remedy(code: Code) -> Remedy:
 
 
 def may_pass(code: Code) -> bool:
-    """Whether the same may do at another time: no single table is at fault, so that none is given up for it."""
+    """Whether the same may work at another time: no single table is at fault, so none is given up for it."""
     mended = code in TREATMENTS and remedy(code) is not Remedy.OPERATOR
     return mended or code in JOB_WIDE | {Code.SOURCE_ACCESS_DENIED, Code.LAKE_DENIED}
 
 
 def fail_type(code: Code) -> FailType:
-    """Of a trouble that is being retried: reading and staging, or committing."""
+    """Of an error that is being retried: reading and staging, or committing."""
     reads = 20100 <= code.number < 20200 or code in {Code.DISK_FULL, Code.NOT_WRITABLE, Code.WORKER_DIED}
     return FailType.SUBMIT_FAIL if reads else FailType.RUN_FAIL
 
 
 def needs_person(number: int) -> bool:
-    """Whether the error of that number passes by no time alone."""
+    """Whether the error of that number never passes with time alone."""
     return any(treatment.by_person for code, treatment in TREATMENTS.items() if code.number == number)
 
 
 def advice(number: int, kind: JobKind) -> str | None:
-    """What to do about the error of that number, None where there is none to give."""
+    """What to do about the error of that number, None if there is no advice."""
     return next((treatment.told(kind) for code, treatment in TREATMENTS.items() if code.number == number), None)
 
 
 def mildest(errors: Iterable[SyncError]) -> SyncError:
-    """Of several, the one that asks for least: what is worse can wait for it."""
+    """Of several, the one that asks for the least: worse ones can wait for it."""
     order = list(Remedy)
     return min(errors, key=lambda error: order.index(remedy(error.code)))
 
@@ -372,13 +372,13 @@ def resume_after(failures: int) -> float:
 
 
 def is_due(resume_at: float | None, now: float) -> bool:
-    """Whether it is time to resume. One that is too far ahead was reckoned by a clock that has been set back since."""
+    """Whether it is time to resume. One that is too far ahead was computed by a clock that has been set back since."""
     return resume_at is not None and not now < resume_at <= now + RESUME.most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailMsg:
-    """Root cause, code and time (unix seconds) of what happened to a job. `table`: the source or target that the error
+    """Root cause, code and time (unix seconds) of an error of a job. `table`: the source or target that the error
     names, "": none.
     """
 
@@ -390,7 +390,7 @@ class FailMsg:
 
     @property
     def text(self) -> str:
-        """As Doris prints it, with the error's number and time (UTC) where it has one."""
+        """As Doris prints it, with the error's number and time (UTC) if it has one."""
         number = f" (error {self.code}) at {time_text(self.at)}" if self.code else ""
         return f"SyncFailMsg [type={self.type}, msg={self.message}{number}]"
 

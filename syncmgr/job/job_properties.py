@@ -1,7 +1,7 @@
 """PROPERTIES of a job.
 
-Owns: which there are beside the settings that a job may override, their checks, what they mean as values.
-Must not know: statements' text, what becomes of the values.
+Owns: those besides the settings that a job may override, their checks, what they mean as values.
+Must not know: statements' text, how the values are used.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,19 +28,19 @@ class AppendOnChange(StrEnum):
 class OnValueError(StrEnum):
     """What a value that its target column cannot hold does."""
 
-    STOP = "stop"  # its table stops in front of it; the last one pauses the job
-    NULL = "null"  # NULL takes its place, where the target allows that
-    DEAD_LETTER = "dead-letter"  # the row is not in the target as long as it has the value, and is told
+    STOP = "stop"  # its table stops before it; the last one pauses the job
+    NULL = "null"  # NULL replaces it, if the target allows that
+    DEAD_LETTER = "dead-letter"  # the row is not in the target as long as it has the value, and is reported
 
 
 class WithoutKey(StrEnum):
-    """What becomes of a table without a key that a pattern means."""
+    """What happens to a table without a key that matches a pattern."""
 
     REFUSE = "refuse"
     APPEND = "append"  # its target has no key, either
 
 
-# Properties of a job beside the settings that it may override.
+# Properties of a job besides the settings that it may override.
 JOB_PROPERTIES: Final = (
     Property(
         "append_on_change",
@@ -120,8 +120,8 @@ def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobProperties:
-    """What they say of DDL and rows. `actions`: of single kinds of DDL, where `on_ddl` is not to say it.
-    `on_value_error` None: it is not given, and values are not looked at.
+    """What they specify for DDL and rows. `actions`: for single kinds of DDL, if `on_ddl` is not to decide.
+    `on_value_error` None: it is not given, and values are not checked.
     """
 
     on_ddl: OnDdl
@@ -133,7 +133,7 @@ class JobProperties:
 
     @property
     def checked(self) -> bool:
-        """Whether each value is looked at, so that a target may be narrower than its source."""
+        """Whether each value is checked, so that a target may be narrower than its source."""
         return self.on_value_error is not None
 
 

@@ -1,7 +1,8 @@
-"""All tables of a job as SHOW sees them, whether or not the job runs.
+"""All tables of a job as SHOW reports them, whether the job runs or not.
 
-Owns: what is believed of a table: the run, or else what is stored; the freshness of the job; when it needs an operator.
-Must not know: where these facts were found, their shape in SHOW. Times are unix seconds.
+Owns: which source of facts counts for a table: the run, or else what is stored; the freshness of the job; when it needs
+an operator.
+Must not know: where these facts come from, their shape in SHOW. Times are unix seconds.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,11 +23,11 @@ from syncmgr.job.sync_job import STOPPED_TABLES, SyncJob, fail_msg
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
-    """What is known of a job beside itself; all mappings by channel token.
+    """What is known of a job besides the job itself; all mappings by channel token.
 
-    `standings`: as its run says; none: it does not run. `resyncing`: tables that are to be read anew by the next run,
-    and up to where their targets have all until then, as a Load says it. `committed`: up to this source time all is
-    known to be in, but for what waits. `reading`: what its run reads now.
+    `standings`: as its run reports; none: it does not run. `resyncing`: tables that the next run is to read again, and
+    the source time up to which their targets are complete until then, as in a Load. `committed`: up to this source time
+    everything is known to be committed, except what waits. `reading`: what its run reads now.
     """
 
     loads: Mapping[str, Load] = field(default_factory=dict)
@@ -39,8 +40,8 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableOverview:
-    """One table. `backlog`: what was read of it and waits. `synced_until`: up to where of the source's time its target
-    has all, None: not known, or its rows were never all there. `lag_second`: since then.
+    """One table. `backlog`: what was read of it and waits. `synced_until`: the source time up to which its target is
+    complete, None: not known, or its rows were never complete. `lag_second`: since then.
     """
 
     channel: ChannelDescription
@@ -66,8 +67,8 @@ def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OfJob:
-    """`reads`: somebody reads its rows. `pause`: the error that has paused it, if any. `synced`: up to where the tables
-    have all for which nothing waits.
+    """`reads`: its rows are being read. `pause`: the error that has paused it, if any. `synced`: up to where the tables
+    are complete for which nothing waits.
     """
 
     kind: JobKind
@@ -109,8 +110,8 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
 
 
 def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
-    """With the error that has paused the job, if it names the table: nobody tries that any more, and says why it
-    waits.
+    """With the error that has paused the job, if it names the table: it is no longer retried, so nothing else says why
+    the table waits.
     """
     pause, waits = of_job.pause, {ChannelState.SNAPSHOT, ChannelState.BEHIND}
     names = {channel.source.label, *(f"{channel.target_db}.{target}" for target in (channel.target, channel.filled))}
@@ -120,14 +121,14 @@ def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
 
 
 def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = True) -> Rows | None:
-    """Those of a table that are being read; None: all are there."""
+    """Those of a table that are being read; None: all are in the target."""
     if load is None or load.upper is not None:
         return None
     return Rows(exact=not channel.keys, replaces=load.replaces, reshapes=load.reshapes, begun=begun)
 
 
 def synced_until(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
-    """Of the oldest table; None until the first rows of all are there, and of a job that has ended."""
+    """Of the oldest table; None until the first rows of all tables are complete, and of a job that has ended."""
     return None if job.state is JobState.CANCELLED else oldest(table.synced_until for table in tables)
 
 
@@ -138,8 +139,8 @@ def lag_second(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
 
 
 def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Collection[str] = ()) -> bool:
-    """Whether something does not pass by time alone, though it may be tried again meanwhile. `refused`: tables that
-    its patterns mean, and that could not join it.
+    """Whether something never passes with time alone, though it may be retried meanwhile. `refused`: tables that match
+    its patterns, and could not join it.
     """
     if job.state is JobState.CANCELLED:
         return False
@@ -148,7 +149,7 @@ def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Colle
 
 
 def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
-    """With what its run is about to tell: a table is stored as stopped before Msg says so."""
+    """Including what its run is about to report: a table is stored as stopped before Msg says so."""
     shown = [(table.channel, table.shown) for table in tables if table.shown.state is ChannelState.STOPPED]
     found = standstill([replace(each, stopped=Stop(reason=of.reason or "")) for each, of in shown])
     is_due = job.fail is None or (job.fail.code in STOPPED_TABLES and job.fail.message != str(found))
@@ -166,7 +167,7 @@ _BY_HAND: Final = "no other job brings them; bring the target in line with the s
 
 
 def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Remark, ...]:
-    """What the targets of a job lack when it is stopped, and would not with any other position."""
+    """What the targets of a job lack if it is stopped now, and would not lack at another position."""
     lacking = [table for table in tables if table.shown.state is not ChannelState.STREAMING]
     cure = _FROM_ITS_ROWS if job.kind.has_rows else _BY_HAND
     told = [_lost(table, cure) for table in lacking[:MOST_TOLD]]

@@ -28,15 +28,17 @@ Sid = tuple[str, str]  # (uuid, tag); the tag is "" before MySQL 8.3
 class Position:
     """Everything up to here has been read.
 
-    `gtids`: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); "" where the
-    server has none. `file`, `offset`: the binlog coordinate behind the last transaction. `ordinal`: above 0 inside a transaction
-    that was torn: on canal the coordinate is that of the last entry taken, and this its number among the entries of that
-    coordinate; on MySQL it is 1 behind the DDL that the next transaction begins with. `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file
-    was made, 0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up
-    to here never were the source's state: a transaction is torn, or history is applied a second time. `acked`: the source may
-    have been told that all of it is committed, so that nothing of it need come again (canal only).
-    `last`: the last transaction that was read, as `LastRead` writes it; "" where none with a GTID was. Of the place, no part of it.
-    """  # noqa: E501 - fields read best unbroken
+    `gtids`: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); ""
+    where the server has none. `file`, `offset`: the binlog coordinate after the last transaction. `ordinal`: above 0
+    inside a transaction that was split: on canal the coordinate is that of the last entry taken, and this is its number
+    among the entries of that coordinate; on MySQL it is 1 after the DDL that the next transaction begins with.
+    `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file was made,
+    0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up to
+    here never were the source's state: a transaction is split, or history is applied a second time. `acked`: the source
+    may have been told that all of it is committed, so that nothing of it has to be sent again (canal only).
+    `last`: the last transaction that was read, as `LastRead` writes it; "" if there was none with a GTID. It describes
+    the place, and is not part of it.
+    """
 
     gtids: str = ""
     file: str = ""
@@ -51,7 +53,7 @@ class Position:
 
 
 class Order(StrEnum):
-    """How one position lies to another."""
+    """How one position relates to another."""
 
     BEFORE = "BEFORE"
     SAME = "SAME"
@@ -78,7 +80,7 @@ class GtidSet:
 
     @classmethod
     def parse(cls, text: str) -> "GtidSet":
-        """Raises ValueError for what MySQL would not accept, and for more than MAX_TEXT."""
+        """Raises ValueError for anything MySQL would not accept, and for more than MAX_TEXT."""
         _refuse_long(text)
         made = cls()
         for part in filter(None, (piece.strip() for piece in text.lower().split(","))):
@@ -111,7 +113,7 @@ class GtidSet:
         if not 0 < first <= last <= MAX_GNO:
             raise ValueError(f"'{first}-{last}' is not an interval of transaction numbers")
         starts, stops = self._starts.setdefault(sid, []), self._stops.setdefault(sid, [])
-        begin = bisect_right(stops, first - 2)  # the first interval that touches or lies behind
+        begin = bisect_right(stops, first - 2)  # the first interval that touches or follows
         end = bisect_right(starts, last + 1)
         if begin < end:
             first, last = min(first, starts[begin]), max(last, stops[end - 1])
@@ -173,7 +175,7 @@ class GtidSet:
         return f"GtidSet({str(self)!r})"
 
     def __str__(self) -> str:
-        """As MySQL prints it: a tag stands once, in front of its intervals."""
+        """As MySQL prints it: a tag appears once, before its intervals."""
         by_uuid: dict[str, list[str]] = {}
         for (uuid, tag), intervals in self.intervals():
             words = by_uuid.setdefault(uuid, [uuid])
@@ -193,7 +195,7 @@ class MariadbGtids:
 
     @classmethod
     def parse(cls, text: str) -> "MariadbGtids":
-        """Raises ValueError for what MariaDB would not accept, and for more than MAX_TEXT."""
+        """Raises ValueError for anything MariaDB would not accept, and for more than MAX_TEXT."""
         _refuse_long(text)
         made = cls()
         for part in filter(None, (piece.strip() for piece in text.split(","))):
@@ -222,7 +224,7 @@ class MariadbGtids:
         return domain in self._last and seq <= self._last[domain][1]
 
     def contains(self, other: "MariadbGtids") -> bool:
-        """False too where a domain's histories have parted: the same sequence by another server."""
+        """Also False if a domain's histories have diverged: the same sequence by another server."""
         return all(self._reaches(domain, server, seq) for domain, (server, seq) in other.items())
 
     def _reaches(self, domain: int, server: int, seq: int) -> bool:
@@ -267,7 +269,7 @@ def parse_gtids(text: str) -> GtidSet | MariadbGtids:
 
 
 def compare(a: Position, b: Position) -> Order:
-    """How `a` lies to `b`: by GTID, else by coordinate on the same server and generation of files."""
+    """How `a` relates to `b`: by GTID, otherwise by coordinate on the same server and generation of files."""
     if a == b:
         return Order.SAME
     if a.gtids and b.gtids:
@@ -295,7 +297,7 @@ def _by_coordinate(a: Position, b: Position) -> Order:
         return Order.INCOMPARABLE
     by_file = _order(mine[1], other[1])
     if not a.created or not b.created or _order(a.created, b.created) not in {by_file, Order.SAME}:
-        return Order.INCOMPARABLE  # RESET BINARY LOGS begins anew at 000001
+        return Order.INCOMPARABLE  # RESET BINARY LOGS restarts at 000001
     if by_file is not Order.SAME:
         return by_file
     return _order((a.offset, a.ordinal), (b.offset, b.ordinal))
@@ -303,13 +305,13 @@ def _by_coordinate(a: Position, b: Position) -> Order:
 
 @lru_cache(maxsize=16)
 def numbered(file: str) -> tuple[str, int] | None:
-    """Base name and number of a binlog file; None where it has none."""
+    """Base name and number of a binlog file; None if it has none."""
     found = _FILE.fullmatch(file)
     return None if found is None else (found[1], int(found[2]))
 
 
 def number_of(file: str) -> tuple[str, int]:
-    """The same, and 0 where it has none."""
+    """The same, and 0 if it has none."""
     return numbered(file) or (file, 0)
 
 
@@ -338,9 +340,9 @@ def _without(first: int, last: int, holes: list[tuple[int, int]]) -> Iterator[tu
 def has_passed(position: Position, upper: Position) -> bool:
     """Whether all up to `upper` has been read.
 
-    A transaction may be in the binlog, and shown by a SELECT, for a moment before it counts as executed: where both
-    lie in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the
-    next one may stay without any.
+    A transaction may be in the binlog, and visible to a SELECT, for a moment before it counts as executed: if both are
+    in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the next
+    one may stay without any.
     """
     by_gtid = bool(position.gtids and upper.gtids)
     if by_gtid and compare(position, upper) not in {Order.SAME, Order.AFTER}:
@@ -351,5 +353,5 @@ def has_passed(position: Position, upper: Position) -> bool:
 
 
 def _coordinate(at: Position) -> Position:
-    """Whoever reads from one position to the other has seen that the files were not begun anew."""
+    """A reader that got from one position to the other has seen that the files were not restarted."""
     return Position(file=at.file, offset=at.offset, server=at.server, created=1)

@@ -1,6 +1,6 @@
 """Properties as statements give them: `"key" = "value"`.
 
-Owns: how a table of properties is filled in, and how one value is read.
+Owns: how a table of properties is filled in, and how one value is parsed.
 Must not know: what a property means.
 """
 
@@ -39,7 +39,7 @@ def filled(told: Mapping[str, str], table: Sequence[Property], where: str) -> di
 
 
 def given(name: str, values: Mapping[str, str]) -> str:
-    """One that must not be empty. Raises PROPERTY_WRONG, as the next ones do."""
+    """One that must not be empty. Raises PROPERTY_WRONG, like the following ones."""
     if not values[name]:
         raise wrong_property(name, "", "it must not be empty")
     return values[name]

@@ -1,4 +1,4 @@
-"""What the raw error of a server, a disk or the JVM is called.
+"""Which error code the raw error of a server, a disk or the JVM gets.
 
 Owns: MySQL's numbers and words, the numbers of the operating system, Java's classes and words -> codes of ours.
 Must not know: connections, exceptions, what a code does to a job (job/failure.py).
@@ -10,11 +10,11 @@ from typing import Final
 
 from syncmgr.errors import Code
 
-# Wrong user, password, host or way of authentication. Whatever else a connection fails with may pass.
+# Wrong user, password, host or authentication method. Any other failure of a connection may be transient.
 ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 3159, 4151})
 
-LOCKED: Final = 1205  # what is asked waits for whoever alters the table or has it locked
-NO_BINLOG: Final = 1381  # asked for its end, where CREATE SYNC found one that was there
+LOCKED: Final = 1205  # the query waits for a session that alters the table or has it locked
+NO_BINLOG: Final = 1381  # asked for its end, although CREATE SYNC found one
 GRANT_MISSING: Final = frozenset({1045, 1227})
 FATAL_READ: Final = 1236
 BINLOG_WORDS: Final[Mapping[str, Code]] = {
@@ -37,7 +37,7 @@ BINLOG_WORDS: Final[Mapping[str, Code]] = {
 
 DISK: Final[Mapping[int, Code]] = {errno.ENOSPC: Code.DISK_FULL, errno.EDQUOT: Code.DISK_FULL}
 
-# Looked for in everything that Java said, causes included, in this order. The first words are the disk's own.
+# Searched in everything that Java reported, causes included, in this order. The first words are the disk's own.
 LAKE_WORDS: Final[Mapping[str, Code]] = {
     "No space left on device": Code.LAKE_FULL,
     "Disk quota exceeded": Code.LAKE_FULL,
@@ -78,5 +78,5 @@ def of_staging(number: int | None) -> Code:
 
 
 def of_lake(text: str) -> Code:
-    """Of everything that Java or the disk said; whatever is not known may pass."""
+    """Of everything that Java or the disk reported; an unknown error may be transient."""
     return next((code for words, code in LAKE_WORDS.items() if words in text), Code.LAKE_FAILED)

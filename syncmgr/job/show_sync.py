@@ -65,7 +65,7 @@ class Ran(Protocol):
 
 
 def upkeep_facts(log: Iterable[Ran], failure: str | None) -> dict[str, str | None]:
-    """When each kind of upkeep ran last, from a log that is oldest first; and why the last try failed, if it did."""
+    """When each kind of upkeep ran last, from a log in ascending order; and why the last attempt failed, if it did."""
     return {str(ran.kind): _time(ran.at) for ran in log} | ({} if failure is None else {"error": failure})
 
 
@@ -120,13 +120,13 @@ def behind_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
 
 
 def stopped_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
-    """What the Status column says of tables that are not read any more, by source, as RESYNC TABLE names them."""
+    """What the Status column says of tables that are no longer read, by source, as RESYNC TABLE names them."""
     stopped = [table for table in tables if table.shown.state is ChannelState.STOPPED]
     return {table.channel.source.label: _reasons(table.shown) for table in stopped}
 
 
 def refused_facts(records: Iterable[DdlRecord], joining: Mapping[str, str]) -> dict[str, dict[str, Fact]]:
-    """What the Status column says of tables that patterns mean and that could not join, by source. `joining`: what ADD
+    """What the Status column says of tables that match patterns and could not join, by source. `joining`: what ADD
     TABLE says of those that count.
     """
     return {
@@ -147,7 +147,7 @@ def _reasons(shown: Shown) -> dict[str, Fact]:
 
 def channel_row(table: TableOverview, state: JobState) -> tuple[Fact, ...]:
     """State, since, error, reason and advice, as information_schema.sync_channels has them; NULL once the job, which
-    has this state, has ended: nobody reads the table any more, and nobody is to look after it.
+    has this state, has ended: the table is no longer read, and needs no attention.
     """
     if state is JobState.CANCELLED:
         return (None,) * 5
@@ -166,7 +166,7 @@ def snapshot_facts(
 def snapshot_row(
     table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
 ) -> tuple[str | int | float | None, ...]:
-    """One row of information_schema.sync_snapshots behind its job."""
+    """One row of information_schema.sync_snapshots, after the column of its job."""
     channel, facts = table.channel, _read_facts(table, loads, rates)
     return (
         *(channel.source.db, channel.source.name, channel.target_db, channel.target),
@@ -178,7 +178,7 @@ def snapshot_row(
 def _read_facts(
     table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
 ) -> dict[str, str | int | float | None]:
-    """The phase is none of a reading where the table is not read any more; the error is why the reading fails."""
+    """The phase is not one of reading if the table is no longer read; the error is why the read fails."""
     token, shown = table.channel.token, table.shown
     facts = load_facts(loads[token], rates.get(token)) | {"error": None}
     match shown.state:
@@ -191,7 +191,7 @@ def _read_facts(
 
 
 def pause_facts(job: SyncJob) -> dict[str, str | int | None]:
-    """Who or what has paused it, until when, and its last error; that stays while the error is tried again."""
+    """Who or what has paused it, until when, and its last error, which stays while it is retried."""
     by = {JobState.PAUSED: "user", JobState.PAUSED_BY_ERROR: "error"}.get(job.state)
     fail = job.fail if job.fail is not None and job.fail.code else None
     return {
@@ -218,8 +218,8 @@ def status_json(
     snapshot: Mapping[str, Mapping[str, str | int | float | None]],
     refused: Mapping[str, Mapping[str, Fact]],
 ) -> str:
-    """The Status column. `server`: who is read now. `paused`: see pause_facts.
-    `synced`: up to where of the source's time the oldest of its tables has all, `lag`: seconds since.
+    """The Status column. `server`: the one that is read now. `paused`: see pause_facts.
+    `synced`: the source time up to which the oldest of its tables is complete, `lag`: seconds since.
     `upkeep`: by target table, when each kind ran last, and why it fails.
     `index`: by target table with a key, how its key index stands.
     `snapshot`: by target table that began with one, how far it is.

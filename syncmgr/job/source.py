@@ -1,6 +1,6 @@
-"""Where a job reads, as far as its rules have to know.
+"""The source of a job, as far as its rules have to know.
 
-Owns: what every source is asked about itself, and what one may be able to do.
+Owns: what every source says about itself, and what one may be able to do.
 Must not know: kinds of sources.
 """
 
@@ -58,30 +58,30 @@ class SourceDescription(Protocol):
 
     @property
     def takes_snapshot(self) -> bool:
-        """Whether the rows that are there come first."""
+        """Whether the existing rows come first."""
 
     @property
     def joins(self) -> bool:
-        """Whether it is asked for tables of a job that runs."""
+        """Whether it can be queried for tables of a running job."""
 
     @property
     def joining(self) -> Self:
-        """As it is asked for tables of a job that runs, whose rows come first."""
+        """As it is queried for tables of a running job, whose rows come first."""
 
     @property
     def accepts_unlogged(self) -> bool:
-        """Whether a table may differ by what foreign keys have changed."""
+        """Whether a table may differ because of changes by foreign keys."""
 
     @property
     def one_reader(self) -> Hashable:
-        """What one job alone can read, so that two that have the same would compete; None: as many as want to."""
+        """A resource that only one job can read, so that two with the same one would compete; None: any number can."""
 
     def in_use(self, reader: str) -> SyncError:
-        """That this reader has it already."""
+        """The error that this reader already has it."""
 
     def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises what forbids it to be read exactly, as far as its description says."""
+        """Raises an error if its description rules out an exact read."""
 
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]: ...
     def facts(self) -> dict[str, Any]:
-        """What is stored of it: the arguments that make it again, the password in the clear."""
+        """What is stored of it: the arguments that recreate it, with the password in clear text."""

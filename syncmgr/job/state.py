@@ -18,7 +18,7 @@ class JobState(StrEnum):
     PENDING = "PENDING"  # waits for the scheduler
     RUNNING = "RUNNING"  # its worker reads, its channels commit
     PAUSED = "PAUSED"  # by a user, until a user resumes it
-    PAUSED_BY_ERROR = "PAUSED_BY_ERROR"  # Msg says why; most errors resume by themselves
+    PAUSED_BY_ERROR = "PAUSED_BY_ERROR"  # Msg says why; after most errors it resumes by itself
     CANCELLED = "CANCELLED"  # for good
 
     @property
@@ -56,7 +56,7 @@ _WORDS: Final[Mapping[JobEvent, str]] = {
 _P, _R, _Z, _F, _C = JobState
 _E = JobEvent
 
-# Doris keeps this rule in five places, and they disagree.  Here it is once; SHOW, docs and tests read it.
+# Doris has this rule in five places, and they disagree.  Here it is in one; SHOW, docs and tests read it.
 TRANSITIONS: Final[Mapping[JobState, Mapping[JobEvent, JobState]]] = MappingProxyType(
     {
         _P: {_E.STARTED: _R, _E.PAUSED_BY_USER: _Z, _E.FAILED: _F, _E.STOPPED: _C, _E.TARGET_DROPPED: _C},
@@ -69,7 +69,7 @@ TRANSITIONS: Final[Mapping[JobState, Mapping[JobEvent, JobState]]] = MappingProx
 
 
 def next_state(state: JobState, event: JobEvent) -> JobState:
-    """The state that an event leads to. Raises ILLEGAL_TRANSITION where the table has no entry."""
+    """The state that an event leads to. Raises ILLEGAL_TRANSITION if the table has no entry."""
     try:
         return TRANSITIONS[state][event]
     except KeyError:

@@ -23,7 +23,7 @@ class SyncJob:
 
     `statement`: CREATE SYNC as it was understood, passwords masked. `properties`: settings that the job overrides.
     `failures`: how often in a row it was paused by an error. `resume_at`: when it resumes by itself, None if never.
-    `synced_until`: up to where of the source's time all was committed when it was paused last, None: not known.
+    `synced_until`: the source time up to which everything was committed when it was last paused, None: not known.
     """
 
     id: JobId
@@ -46,7 +46,7 @@ class SyncJob:
 
     @property
     def kind(self) -> JobKind:
-        """By which it is advised."""
+        """The facts that decide which advice it gets."""
         has_rows = Can.READ_ROWS in self.source.can
         runs = self.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
         shares = any(channel.part is not None for channel in self.channels)
@@ -82,17 +82,17 @@ class SyncJob:
 
     @property
     def paused_by(self) -> int | None:
-        """The number of the error that has paused it, until somebody resumes it, or pauses it himself."""
+        """The number of the error that has paused it, until a user resumes or pauses it."""
         paused = self.state is JobState.PAUSED_BY_ERROR
         return self.fail.code if paused and self.fail is not None else None
 
     @property
     def settles_answers(self) -> bool:
-        """Whether RESUME is a person's word that what was judged by answers of the source is right by now."""
+        """Whether RESUME confirms that what was judged by answers of the source is right by now."""
         return self.paused_by == Code.SOURCE_LATE.number
 
     def failed(self, error: SyncError, kind: FailType, *, at: float) -> "SyncJob":
-        """The job paused by an error; `resume_at` is set where time can mend it."""
+        """The job paused by an error; `resume_at` is set if time can fix it."""
         after = self.on(JobEvent.FAILED, at=at, fail=fail_msg(error, kind, at=at))
         failures = self.failures + 1
         resumes = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
@@ -107,16 +107,16 @@ class SyncJob:
         return replace(self, name=to, statement=statement, version=self.version + 1)
 
     def with_statement(self, statement: str) -> "SyncJob":
-        """The same job, which another CREATE SYNC would make; its channels are stored beside it."""
+        """The same job, as another CREATE SYNC would make it; its channels are stored separately."""
         return replace(self, statement=statement, version=self.version + 1)
 
     def resynced(self) -> "SyncJob":
-        """The same job, a table of which is to be read anew: of those that are still stopped its next run tells."""
+        """The same job, one of whose tables is to be read again: its next run reports those that are still stopped."""
         stopped = self.fail is not None and self.fail.code in STOPPED_TABLES
         return replace(self, fail=None if stopped else self.fail, version=self.version + 1)
 
     def troubled(self, fail: FailMsg | None) -> "SyncJob":
-        """The same job with another Msg: a trouble that is being retried, or None when it has passed."""
+        """The same job with another Msg: an error that is being retried, or None when it has passed."""
         failures = self.failures if fail else 0
         return replace(self, fail=fail, failures=failures, version=self.version + 1)
 

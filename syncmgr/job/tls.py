@@ -1,4 +1,4 @@
-"""How far a source must prove who it is.
+"""How far a source must prove its identity.
 
 Owns: the modes of `mysql.ssl`, which files go with which, what the refusal of a proof means to the operator.
 Must not know: sockets, contents of files.
@@ -42,12 +42,12 @@ class Tls:
 
     @property
     def verified(self) -> bool:
-        """Whether the server has to prove who it is."""
+        """Whether the server has to prove its identity."""
         return self.mode in VERIFIED
 
     @property
     def encrypted(self) -> bool:
-        """Whether nothing is said without TLS."""
+        """Whether nothing is sent without TLS."""
         return self.mode in ENCRYPTED
 
     def name(self, file: str) -> str:
@@ -65,14 +65,14 @@ PREFERRED: Final = Tls()
 
 
 def completed(own: Tls, by: Tls) -> Tls:
-    """What is not said of one server is as of the other, as far as its mode wants it."""
+    """What is not given for one server is taken from the other, as far as its mode requires it."""
     ca = own.ca or (by.ca if own.verified else "")
     pair = (own.cert, own.key) if own.cert or own.key or not own.encrypted else (by.cert, by.key)
     return replace(own, ca=ca, cert=pair[0], key=pair[1])
 
 
 def unfit(tls: Tls) -> tuple[str, str, str] | None:
-    """The property that does not go with the others, its value, and why; None where all fit."""
+    """The property that does not go with the others, its value, and why; None if all fit."""
     for file, path in zip(FILES, (tls.ca, tls.cert, tls.key), strict=True):
         if path and not path.startswith("/"):
             return tls.name(file), path, "it must be the absolute path of a file on the machine of the frontend"

@@ -1,10 +1,10 @@
-"""Which tables of a local lake are on its disk as they are.
+"""Which tables of a local lake are durably on its disk.
 
-Owns: that one sync runs at a time, what it confirms, and which tables take no commit after one that failed.
+Owns: that one sync runs at a time, what it confirms, and which tables accept no commit after a failed one.
 Must not know: what is written, how a table is set back.
 
-Linux reports a lost write once to each descriptor, and never to one that was opened after somebody else has heard of
-it; the next sync succeeds, though the pages are gone. So one descriptor stays open, and what was not confirmed when a
+Linux reports a lost write once to each descriptor, and never to one that was opened after another one got the report;
+the next sync succeeds, although the pages are lost. So one descriptor stays open, and what was not confirmed when a
 sync failed counts as lost for good: its table is closed until the catalog names metadata from before.
 """
 
@@ -27,7 +27,7 @@ from syncmgr.host.durable import opened, sync_opened
 from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 
-NOTE: Final = "lost_writes.json"  # in the folder of the lake: a start must know of it, too
+NOTE: Final = "lost_writes.json"  # in the folder of the lake, since a restart must know of it, too
 
 log = logging.getLogger(__name__)
 Name = tuple[str, str]  # database and table
@@ -44,7 +44,7 @@ class _Lost:
 
 
 class Durability:
-    """`pointer`: where the catalog says that a table's metadata are. `is_new`: that nothing was ever committed to a
+    """`pointer`: where the catalog says that a table's metadata are. `is_new`: whether nothing was ever committed to a
     table. From any thread.
     """
 
@@ -60,11 +60,11 @@ class Durability:
         self._syncing, self._lock = threading.Lock(), threading.RLock()
         self._numbers = count()
         self._writers: Counter[Name] = Counter()
-        self._written: dict[Name, int] = {}  # with a number of its own for each begin and end of a write
+        self._written: dict[Name, int] = {}  # with a separate number for each begin and end of a write
         self._confirmed: dict[Name, str] = {}
         self._lost: dict[Name, _Lost] = {}
         self._reopened: set[Name] = set()  # lost, and new: the first commit that a sync confirms makes up for it
-        self._unreadable: str | None = None  # what was noted by an earlier life
+        self._unreadable: str | None = None  # what an earlier process noted
 
     def open(self) -> None:
         """Before anything is written. Raises OSError."""
@@ -82,11 +82,11 @@ class Durability:
 
     @contextmanager
     def writing(self, db: str, table: str) -> Iterator[Callable[[], None]]:
-        """What is written to a table meanwhile is on the disk when it ends without an error; its value is called where
+        """What is written to a table in this context is on the disk when it ends without an error; call its value if
         nothing was written.
 
-        Raises WRITES_LOST where it is not, and where an earlier write to the table is not, or LAKE_DAMAGED where
-        nobody knows.
+        Raises WRITES_LOST if it is not, or if an earlier write to the table is not, or LAKE_DAMAGED if that is not
+        known.
         """
         name, wrote = (db, table), True
 
@@ -108,13 +108,13 @@ class Durability:
 
     @contextmanager
     def making(self, db: str, table: str) -> Iterator[None]:
-        """As `writing`, of a table that is not there yet. Raises WRITES_LOST, even if a commit would repair it."""
+        """As `writing`, for a table that does not exist yet. Raises WRITES_LOST, even if a commit would repair it."""
         name = db, table
         self._refuse_lost(name)
         number = self._begun(name)
         try:
             yield
-        finally:  # where it fails nobody knows how far it came, or whether others write to a table that is there
+        finally:  # if it fails, it is not known how far it got, or whether others write to an existing table
             number = self._ended(name, number, None, wrote=True)
         with self._syncing:
             if self._written.get(name, -1) >= number:
@@ -131,8 +131,8 @@ class Durability:
 
     @contextmanager
     def expiring(self, db: str, table: str) -> Iterator[Callable[[], None]]:
-        """As `writing`, for what deletes files while others commit: it begins with a table that is on the disk, since
-        metadata from before it may be needed again; its value is called where something was written.
+        """As `writing`, for an action that deletes files while others commit: it begins with a table that is on the
+        disk, since earlier metadata may be needed again; call its value if something was written.
         """
         name, wrote = (db, table), False
 
@@ -145,7 +145,7 @@ class Durability:
         try:
             yield something
         except BaseException:
-            self._begun(name, writers=0)  # nobody knows how far it came
+            self._begun(name, writers=0)  # it is not known how far it got
             raise
         if wrote:
             self._confirm(name, self._begun(name, writers=0))
@@ -160,7 +160,7 @@ class Durability:
                 self._save()
 
     def _is_confirmed(self, name: Name) -> bool:
-        """Some metadata of the table that has the name now: others may have made it anew."""
+        """Some metadata of the table that has the name now: it may have been recreated."""
         confirmed, location = self._confirmed.get(name), self._location(name)
         return confirmed is not None and (location is None or _same_table(location, confirmed))
 
@@ -180,14 +180,14 @@ class Durability:
             return self._written.get(name, number)
 
     def _confirm(self, name: Name, number: int) -> None:
-        """By a sync that begins from now on, be it that of another table."""
+        """By a sync that begins from now on, even one for another table."""
         with self._syncing:
             if self._written.get(name, -1) >= number:
                 self._sync_all()
         self._refuse_lost(name)
 
     def _sync_all(self) -> OSError | None:
-        """One at a time, since an error is reported to one call alone."""
+        """One at a time, since an error is reported to only one call."""
         self.open()
         with self._lock:
             settled = {name: number for name, number in self._written.items() if not self._writers[name]}
@@ -205,7 +205,7 @@ class Durability:
         return None
 
     def _settle(self, name: Name, pointer: Pointer) -> None:
-        """What the disk has taken, but for the first metadata of a table that was made while it lost writes."""
+        """What the disk has stored, except the first metadata of a table that was created while it lost writes."""
         if name in self._reopened:
             if pointer.previous is None:
                 return
@@ -226,7 +226,7 @@ class Durability:
         log.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
 
     def _load(self) -> None:
-        """Written again, as the disk may have lost it, too, and take it by now."""
+        """Written again, since the disk may have lost it, too, and may accept it by now."""
         try:
             found = [_Lost(**each) for each in json.loads((self._folder / NOTE).read_text())]
         except FileNotFoundError:
@@ -238,7 +238,7 @@ class Durability:
         self._save()
 
     def _save(self) -> None:
-        """A kill must not take the note; that a disk takes it is too much to ask of one that loses writes."""
+        """A kill must not lose the note; a disk that loses writes may not store it, which cannot be helped."""
         note = self._folder / NOTE
         try:
             if not self._lost:
@@ -254,8 +254,8 @@ class Durability:
             log.warning("%s was not written: %s", note, error)
 
     def _refuse_lost(self, name: Name) -> None:
-        """A table that was set back, or made anew under the name, is as if it had not been written, unless somebody
-        writes to it: what that has lost is not named yet.
+        """A table that was set back, or recreated under the name, counts as never written, unless there is a write to
+        it under way: what that has lost is not named yet.
         """
         if self._unreadable is not None:
             raise SyncError(Code.LAKE_DAMAGED, reason=self._unreadable)
@@ -279,7 +279,7 @@ class Durability:
             self._sync_all()  # what it still reports was written before the table was set back
 
     def _location_of(self, lost: _Lost) -> str | None:
-        """None: it was dropped. Raises WRITES_LOST where nobody can tell."""
+        """None: it was dropped. Raises WRITES_LOST if that cannot be determined."""
         try:
             return self._pointer(lost.db, lost.table).location
         except sqlite3.Error as error:
@@ -311,7 +311,7 @@ class Durability:
 
 
 def _same_table(location: str, before: str | None) -> bool:
-    """Each table has a folder of its own, also one that has the name of another that was dropped."""
+    """Each table has a folder of its own, even one with the name of a dropped table."""
     return before is None or location.rpartition("/")[0] == before.rpartition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""The lake as the rest of the house sees it: start, commit, stop.
+"""The lake as the rest of the program sees it: start, commit, stop.
 
 Owns: which session, pool and lock each kind of work gets.
 Must not know: how any of it is done.
@@ -41,10 +41,10 @@ from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
 from syncmgr.lake.warm_up import warm_up
 
-COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
+COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: adapting is not worth it
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.maxConcurrentOutputFileWriters": "64",  # a file per kind and partition at once, no sort before it
-    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",  # expressions see source columns alone
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",  # expressions see only source columns
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # a job to list some files takes longer
 }
 
@@ -72,9 +72,9 @@ class _Open:
 class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
-    `jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, as they are.
-    `environment`: variables that its JVM alone has.
-    `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
+    `jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, unchanged.
+    `environment`: variables for its JVM only. `progress` receives one line at a time while Spark starts. `wait_second`:
+    how long other calls wait for that.
     `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
     """
 
@@ -116,7 +116,7 @@ class Lake:
         self._strays = Strays()
 
     def start(self) -> None:
-        """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
+        """Returns at once; `ready` waits. A dummy epoch runs as soon as the lake is ready."""
         if self.place.embedded:
             with suppress(OSError):  # the first commit meets it, too
                 self._durability.open()
@@ -131,7 +131,7 @@ class Lake:
             logger.info("no warm-up: %s", error)
 
     def ready(self, timeout: float | None = None) -> None:
-        """Waits up to `timeout` seconds, else `wait_second`. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+        """Waits up to `timeout` seconds, by default `wait_second`. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
         self._session.ready(self._wait_second if timeout is None else timeout)
 
     @property
@@ -155,7 +155,7 @@ class Lake:
         for upkeep in known:
             try:
                 upkeep.indexing.save(now=True)
-            except OSError as error:  # it is built anew
+            except OSError as error:  # it is rebuilt
                 logger.warning("a key index was not saved: %s", error)
         self._session.stop()
         self._durability.close()
@@ -172,7 +172,7 @@ class Lake:
             return self._open
 
     def check_whole(self, db: str, table: str) -> None:
-        """Raises TABLE_BROKEN where the catalog names files of a local lake that a power failure took."""
+        """Raises TABLE_BROKEN if the catalog names files of a local lake that a power failure lost."""
         if not self.place.embedded:
             return
         self.ready()
@@ -183,7 +183,7 @@ class Lake:
             check_files(label, pointer, iceberg, iceberg.load(db, table))
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
-        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+        """Raises TARGET_REPLACED if the table was rolled back after one of its chunks was committed."""
         self.ready()
         with asked():
             iceberg = self.iceberg()
@@ -197,7 +197,7 @@ class Lake:
 
         Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE, UNKNOWN_COLUMN,
         COLUMN_NOT_COVERED, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING,
-        LAKE_FAILED and SOURCE_UNREACHABLE when the same call may be tried again.
+        LAKE_FAILED and SOURCE_UNREACHABLE if the same call may be retried.
         """
         self.ready()
         strays, upkeep = self._strays.of(channel), self._upkeep_of(channel.db, channel.table)
@@ -220,8 +220,8 @@ class Lake:
         return nullcontext()
 
     def give_up(self, chunk: ChunkRows) -> None:
-        """The commit of a chunk that is being read ends with INTERRUPTED; one that is in the lake already is not
-        touched. From any thread.
+        """The commit of a chunk that is being read ends with INTERRUPTED; one that is already in the lake is not
+        affected. From any thread.
         """
         self._readings.give_up(chunk)
 
@@ -229,7 +229,7 @@ class Lake:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.
 
         Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE for good;
-        LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
+        LAKE_STARTING and LAKE_FAILED if the same call may be retried.
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
@@ -241,7 +241,7 @@ class Lake:
         return done
 
     def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
-        """Does what a table's files need: index, fold, compaction; what ran. Blocks, but never a commit.
+        """Does what a table's files need: index, fold, compaction; returns what ran. Blocks, but never a commit.
 
         Raises WRITES_LOST, NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
@@ -255,7 +255,8 @@ class Lake:
         return ran
 
     def expire(self, db: str, table: str, kept: Kept) -> tuple[Ran, ...]:
-        """Forgets what nobody needs: old snapshots, orphans; what ran. Blocks, but neither a commit nor `upkeep`.
+        """Removes what is not needed: old snapshots, orphans; returns what ran. Blocks, but neither a commit nor
+        `upkeep`.
 
         `kept`: which snapshots must stay. Raises as `upkeep`.
         """
@@ -277,7 +278,7 @@ class Lake:
         return tuple(self._upkeep_of(db, table).ran)
 
     def index(self, db: str, table: str) -> Standing:
-        """How the key index of a table stands."""
+        """The state of the key index of a table."""
         upkeep = self._upkeep_of(db, table)
         return upkeep.indexing.standing(upkeep.equality_deletes)
 
@@ -288,7 +289,7 @@ class Lake:
             return self._upkeep[db, table]
 
     def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
-        """What is written to a table meanwhile; called where that was nothing."""
+        """Around a write to a table; call its value if nothing was written."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
 
     def _confirm(self) -> None:

@@ -1,4 +1,4 @@
-"""What the rest of the house asks of a table format: four ports.
+"""What the rest of the program requires of a table format: four ports.
 
 Owns: what each of them promises.
 Must not know: Iceberg's API, Spark, who asks.
@@ -18,10 +18,10 @@ from syncmgr.job.types.schema import TargetTable
 
 
 class Commits(Protocol):
-    """Commits one channel of one epoch; a table that bears the epoch already is passed over."""
+    """Commits one channel of one epoch; a table already marked with the epoch is skipped."""
 
     def check_whole(self, db: str, table: str) -> None:
-        """Raises TABLE_BROKEN where a table cannot be read as it is."""
+        """Raises TABLE_BROKEN if a table cannot be read as it is."""
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Exactly once, and durable when it returns."""
@@ -34,14 +34,14 @@ class Chunks(Commits, Protocol):
     """Commits chunks of a snapshot, too."""
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
-        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+        """Raises TARGET_REPLACED if the table was rolled back after one of its chunks was committed."""
 
     def give_up(self, chunk: ChunkRows) -> None:
         """Its commit ends with INTERRUPTED, unless it is in the lake."""
 
 
 class LakeTables(Protocol):
-    """Databases and tables: made, described and dropped. What only looks is answered while the lake starts, too."""
+    """Databases and tables: created, described and dropped. Read-only calls also work while the lake starts."""
 
     def ready(self) -> None:
         """Waits for a lake that starts. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
@@ -52,7 +52,9 @@ class LakeTables(Protocol):
         """Those of other engines."""
 
     def describe(self, db: str, table: str) -> TargetTable:
-        """The inverse of `create_table`; what somebody else made is told in the nearest words. Raises NO_SUCH_TABLE."""
+        """The inverse of `create_table`; a table of another engine is described by the nearest types. Raises
+        NO_SUCH_TABLE.
+        """
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """Those that may be read. Raises NO_SUCH_TABLE."""
@@ -76,7 +78,7 @@ class LakeTables(Protocol):
 
 
 class Upkeep(Protocol):
-    """What is done to files beside commits, which it never blocks, and how it stands; the lake may be away."""
+    """What is done to files alongside commits, which it never blocks, and its state; the lake may be unavailable."""
 
     @property
     def serves(self) -> bool: ...
@@ -85,7 +87,7 @@ class Upkeep(Protocol):
 
     def expire(self, db: str, table: str, kept: Kept) -> Sequence[Ran]: ...
     def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
-        """What was done to a table lately, oldest first."""
+        """What was recently done to a table, oldest first."""
 
     def index(self, db: str, table: str) -> IndexStanding:
-        """How the key index of a table stands."""
+        """The state of the key index of a table."""

@@ -1,4 +1,4 @@
-"""The tables of the lake and what is known of them: made, described, dropped.
+"""The tables of the lake and what is known of them: created, described, dropped.
 
 Owns: which question the embedded catalog's file answers, and which needs Spark.
 Must not know: epochs, commits, upkeep.
@@ -23,9 +23,9 @@ from syncmgr.lake.target_table import described, fields_of, folder_of, identifie
 
 
 class IcebergTables:
-    """From any thread. `ready` waits for Spark; `making` is around what makes a table, which is on the disk when that
-    ends; `confirm` returns when what was written is on the disk, None where the catalog sees to it; `forget` hears of
-    tables that were dropped.
+    """From any thread. `ready` waits for Spark; `making` is around the creation of a table, which is on the disk when
+    that ends; `confirm` returns when what was written is on the disk, None if the catalog takes care of it; `forget` is
+    notified of tables that were dropped.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class IcebergTables:
             return iceberg.layout(found), iceberg.properties(found)
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
-        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING where only Spark can tell."""
+        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING if only Spark can tell."""
         if self._place.embedded:
             return self._shelf.snapshots(db, table)
         with asked():
@@ -135,7 +135,7 @@ class IcebergTables:
         return frozenset(mark.rpartition(":")[0] for mark in marks)
 
     def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
+        """Raises BAD_EXPRESSION if Spark cannot use an expression or WHERE over the channel's source columns."""
         self._ready()
         with asked():
             iceberg = self._iceberg()

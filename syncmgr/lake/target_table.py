@@ -1,6 +1,6 @@
 """A target as a table of Iceberg, and back.
 
-Owns: its fields and properties, in which what Iceberg has no place for is kept.
+Owns: its fields and properties, which hold what Iceberg has no place for.
 Must not know: statements, Java, Spark.
 """
 
@@ -29,7 +29,7 @@ CREATED: Final[Mapping[str, str]] = {
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
     "write.parquet.compression-codec": "zstd",
-    "read.split.open-file-cost": "262144",  # the files of young epochs go into one task, not some into each
+    "read.split.open-file-cost": "262144",  # the files of recent epochs go into one task, not a few into each
     "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
     "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
     "write.metadata.previous-versions-max": "20",
@@ -79,13 +79,13 @@ def _ids(table: TargetTable) -> dict[str, int]:
 
 
 def folder_of(table: TargetTable) -> str:
-    """A folder of its own for every table: one dropped and made anew never meets its old files."""
+    """A separate folder for every table: one that is dropped and recreated never meets its old files."""
     plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
     return f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}"
 
 
 def described(db: str, name: str, layout: Layout, properties: Mapping[str, str]) -> TargetTable:
-    """The inverse of `fields_of` and `properties_of`; what somebody else made is told in the nearest words."""
+    """The inverse of `fields_of` and `properties_of`; a table of another engine is described by the nearest types."""
     types: dict[str, str] = json.loads(properties.get(TYPES, "{}"))
     names = {field.id: field.name for field in layout.fields}
 

@@ -1,4 +1,4 @@
-"""Types of the lake in Iceberg's words.
+"""Types of the lake in Iceberg's terms.
 
 Owns: Iceberg's word for each type that files hold, and the type that a word stands for.
 Must not know: tables, values, the types of sources.
@@ -35,7 +35,7 @@ def iceberg_type(kind: TargetType) -> str:
 
 
 def from_iceberg(word: str) -> TargetType:
-    """The type of a column that somebody else created. Raises NOT_SUPPORTED."""
+    """The type of a column that another engine created. Raises NOT_SUPPORTED."""
     numbers = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", word)
     if numbers:
         return TargetType(name="DECIMAL", args=(int(numbers[1]), int(numbers[2])))

@@ -1,6 +1,6 @@
-"""The first epoch ahead of time: a JVM that has loaded and compiled nothing takes seconds for it.
+"""Runs the first epoch ahead of time: a JVM that has loaded and compiled nothing takes seconds for it.
 
-Owns: a scratch table outside of the catalog, and the made-up epochs that go into it.
+Owns: a scratch table outside of the catalog, and the dummy epochs that go into it.
 Must not know: real tables.
 """
 
@@ -32,18 +32,18 @@ COLUMNS: Final = (
 
 
 class Scratch(Iceberg):
-    """An Iceberg that knows one table, which no catalog names."""
+    """An Iceberg catalog of one table, which no catalog names."""
 
     def use(self, table: Java) -> None:
         self._table = table
 
-    def load(self, db: str, table: str) -> Java:  # noqa: ARG002 - there is but one
+    def load(self, db: str, table: str) -> Java:  # noqa: ARG002 - there is only one
         self._table.refresh()
         return self._table
 
 
 def warm_up(iceberg: Iceberg) -> None:
-    """Some epochs into a table that is deleted again. Raises whatever a commit raises."""
+    """Commits some epochs to a table that is deleted again. Raises whatever a commit raises."""
     with tempfile.TemporaryDirectory(prefix="syncmgr-warm-") as folder:
         scratch = Scratch(iceberg.spark)
         scratch.use(iceberg.scratch_table(COLUMNS, [1], f"{folder}/table"))

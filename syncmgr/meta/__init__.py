@@ -1,1 +1,1 @@
-"""What the frontend remembers: jobs, intents, epochs, schemas."""
+"""What the frontend stores: jobs, intents, epochs, schemas."""

@@ -49,7 +49,7 @@ class AccountStore:
         ]
 
     def put(self, user: StoredUser) -> None:
-        """Store an account anew, or in place of what it was."""
+        """Store a new account, or replace the stored one."""
         values = {"plugin": user.plugin, "secret": user.secret}
         name = {"name": user.account.name, "host": user.account.host}
         with self._writing() as connection:

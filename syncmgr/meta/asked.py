@@ -1,7 +1,7 @@
-"""Until when the source of a job was asked of objects that the job does not read, in SQL.
+"""Until when the source of a job was queried about objects that the job does not read, in SQL.
 
-Owns: that this second only grows, until somebody says that it does not matter any more.
-Must not know: what was asked, what follows from it.
+Owns: that this second only grows, until it is declared not to matter any more.
+Must not know: what was queried, what follows from it.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,6 @@ class Asked:
             connection.execute(update(JOBS).where(JOBS.c.id == job_id, older).values(asked_until=second))
 
     def settle(self, job_id: JobId) -> None:
-        """What was judged by the answers until now is right, or was made so."""
+        """What was judged by the answers until now is right, or was corrected."""
         with self._writing() as connection:
             connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(asked_until=None))

@@ -28,8 +28,8 @@ Connecting = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelProgress:
-    """How far a channel's table is. `resyncing`: it is to be read anew, which has not begun; `stale_since` and
-    `changes`: as that reading will have them.
+    """How far a channel's table is. `resyncing`: it is to be read again, which has not begun; `stale_since` and
+    `changes`: as that read will have them.
     """
 
     token: str
@@ -58,7 +58,7 @@ def of(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, tuple[Ch
 
 
 def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
-    """Behind those that the job has."""
+    """After those that the job has."""
     last = connection.execute(select(func.max(CHANNELS.c.ordinal)).where(CHANNELS.c.job_id == job_id)).scalar()
     for ordinal, channel in enumerate(joining.channels, 0 if last is None else last + 1):
         values = {
@@ -80,7 +80,7 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
 
 
 def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping[str, KeyRange | None]) -> None:
-    """What becomes of channels when the run that may still commit to them has ended."""
+    """What happens to channels when the run that may still commit to them has ended."""
     connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(leaving)).values(leaving=True))
     for token, wanted in resyncing.items():
         this = CHANNELS.c.token == token
@@ -90,7 +90,7 @@ def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping
 
 
 def renew(connection: Connection, changed: Iterable[Renewal]) -> None:
-    """What targets become when their tables are read anew, and how stale they are until then."""
+    """What targets become when their tables are read again, and how stale they are until then."""
     for renewal in changed:
         values = {"changes": codec.changes_json(renewal.changes), "stale_since": renewal.stale_since}
         connection.execute(update(CHANNELS).where(CHANNELS.c.token == renewal.channel.token).values(values))
@@ -101,7 +101,7 @@ def _stored(read: KeyRange | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
 
 
 def part(connection: Connection, job_id: JobId) -> None:
-    """What was told to leave is gone, and with it all that waits for it. Only while nothing of the job runs."""
+    """Removes channels that are to leave, with everything that waits for them. Only while nothing of the job runs."""
     mine = CHANNELS.c.job_id == job_id
     tokens = frozenset(connection.execute(select(CHANNELS.c.token).where(mine, CHANNELS.c.leaving)).scalars())
     if not tokens:
@@ -116,7 +116,7 @@ def part(connection: Connection, job_id: JobId) -> None:
 
 
 def resync(connection: Connection, job_id: JobId) -> None:
-    """What was told to be read anew has nothing read."""
+    """Marks channels that are to be read again as having nothing read."""
     rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)).all()
     open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if load.upper is None}
     excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
@@ -129,7 +129,7 @@ def resync(connection: Connection, job_id: JobId) -> None:
 
 
 def _wanted(row: Any, load: Load | None) -> KeyRange | None:  # noqa: ANN401 - a row of channels
-    """What of a channel is to be read: nothing less than what is being read already. None: all rows."""
+    """Which part of a channel is to be read: at least what is already being read. None: all rows."""
     read = codec.excerpt_of(row.excerpt)
     if load is not None:
         read = widened(load.excerpt, read)
@@ -137,7 +137,7 @@ def _wanted(row: Any, load: Load | None) -> KeyRange | None:  # noqa: ANN401 - a
 
 
 def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN401 - a row of epochs
-    """What of an epoch changes where these channels have no part in it."""
+    """What changes in an epoch if these channels have no part in it."""
     values: dict[str, Any] = {}
     files = codec.files_of(row.files)
     if files.keys() & tokens:
@@ -154,14 +154,14 @@ def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN40
 
 
 def learn(connection: Connection, token: str, source: SourceTable) -> None:
-    """The columns of a channel's source, which its first rows have told."""
+    """The columns of a channel's source, as its first rows have shown."""
     stored = connection.execute(select(CHANNELS).where(CHANNELS.c.token == token)).one()
     if not is_renewed(stored):
         describe(connection, (replace(codec.channel_of(stored.description), source=source),))
 
 
 def redescribe(connection: Connection, channel: ChannelDescription) -> None:
-    """What a channel is for the run; what RESYNC has made of it meanwhile is newer, but for whether it is stopped."""
+    """What a channel is for the run; RESYNC's changes made meanwhile are newer, except whether it is stopped."""
     stored = connection.execute(select(CHANNELS).where(CHANNELS.c.token == channel.token)).one()
     if is_renewed(stored):
         channel = replace(codec.channel_of(stored.description), stopped=channel.stopped)
@@ -169,7 +169,7 @@ def redescribe(connection: Connection, channel: ChannelDescription) -> None:
 
 
 def is_renewed(row: Any) -> bool:  # noqa: ANN401 - a row of channels
-    """Whether RESYNC has made the channel another, which the run that has yet to end does not know."""
+    """Whether RESYNC has changed the channel, which the run that has yet to end does not know."""
     return bool(row.resyncing) and row.changes is not None
 
 

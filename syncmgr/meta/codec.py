@@ -34,7 +34,7 @@ _CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}
 
 
 class Vault:
-    """Encrypts passwords with a key that lies beside the metadata, readable by the owner alone."""
+    """Encrypts passwords with a key next to the metadata, readable only by the owner."""
 
     def __init__(self, key_file: Path) -> None:
         if not key_file.exists():
@@ -46,7 +46,7 @@ class Vault:
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """The text. Raises BAD_CONFIG where the key is not the one that sealed it."""
+        """The text. Raises BAD_CONFIG if the key is not the one that encrypted it."""
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
@@ -55,7 +55,7 @@ class Vault:
 
 
 def _make_key(key_file: Path) -> None:
-    """Whole, and on the disk, before anything is encrypted with it: what it sealed outlives a power failure, too."""
+    """Whole, and on the disk, before anything is encrypted with it: what it encrypted survives a power failure, too."""
     temporary = key_file.with_suffix(".new")
     temporary.unlink(missing_ok=True)
     temporary.touch(mode=0o600, exist_ok=False)
@@ -77,7 +77,7 @@ def source_json(source: SourceDescription, vault: Vault) -> Json:
 
 def source_of(stored: Json, vault: Vault) -> SourceDescription:
     facts = stored | {"password": vault.open(stored["password"])}
-    kind = facts.pop("kind", "MYSQL")  # jobs of the first version say none
+    kind = facts.pop("kind", "MYSQL")  # jobs of the first version have none
     return restored(kind, facts)
 
 
@@ -102,7 +102,7 @@ def channel_of(stored: Json) -> ChannelDescription:
 
 
 def _stop_of(stored: Json | str | None) -> Stop | None:
-    """Jobs of earlier versions have the reason alone, "" where there is none."""
+    """Jobs of earlier versions have only the reason, "" if there is none."""
     if isinstance(stored, str):
         return Stop(reason=stored) if stored else None
     return None if stored is None else Stop(**stored)

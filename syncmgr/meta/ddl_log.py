@@ -1,6 +1,6 @@
 """What was done with DDL, in SQL.
 
-Owns: the records of a job, and how its channels become those behind a statement.
+Owns: the records of a job, and how its channels become those after a statement.
 Must not know: why a statement was followed or refused.
 """
 
@@ -37,14 +37,14 @@ class DdlLog:
         return [_read(row) for row in rows]
 
     def refused(self, job_id: JobId) -> list[DdlRecord]:
-        """Of the tables that their newest statement did not let join the job, that one; oldest first."""
+        """For the tables whose newest statement did not let them join the job, that statement; oldest first."""
         newest = select(func.max(DDL.c.id)).where(DDL.c.job_id == job_id).group_by(DDL.c.table_name)
         this = DDL.c.id.in_(newest) & (DDL.c.state == DdlState.REFUSED.value)
         with self._reading() as connection:
             return [_read(row) for row in connection.execute(select(DDL).where(this).order_by(DDL.c.id))]
 
     def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None:
-        """Tables that were refused are not there any more, or meant by no pattern, but for these."""
+        """Tables that were refused no longer exist, or match no pattern, except these."""
         with self._writing() as connection:
             mine = (DDL.c.job_id == job_id) & (DDL.c.state == DdlState.REFUSED.value)
             gone = {row.table_name for row in connection.execute(select(DDL.c.table_name).where(mine))} - set(but)
@@ -64,7 +64,7 @@ class DdlLog:
             _record(connection, job_id, record)
 
     def cure(self, job_id: JobId, tokens: Collection[str]) -> None:
-        """These tables, which statements may have stopped, are read on; but for those that are stopped by now."""
+        """These tables, which statements may have stopped, are read on; except those that are stopped by now."""
         with self._writing() as connection:
             read = [channel for channel in channels.of(connection, [job_id]).get(job_id, ()) if channel.stopped is None]
             labels = [channel.source.label for channel in read if channel.token in tokens]
@@ -73,8 +73,8 @@ class DdlLog:
             connection.execute(stopped.values(state=DdlState.RESYNCED.value))
 
     def overturn(self, job_id: JobId, token: str, reason: str) -> None:
-        """A table stops, since its rows are not what a statement was said to have made of them: the newest one, if none
-        of its rows was read since.
+        """A table stops, since its rows are not what a statement was recorded to have made of them: the newest one, if
+        none of its rows was read since.
         """
         with self._writing() as connection:
             this = select(CHANNELS.c.description, CHANNELS.c.last_epoch).where(CHANNELS.c.token == token)
@@ -102,8 +102,8 @@ class DdlLog:
 
 
 def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -> None:
-    """The channels are as they read behind the statement, but for those that RESYNC has made others meanwhile; what
-    paused the job before has been settled.
+    """The channels are as they read after the statement, except those that RESYNC has changed meanwhile; what paused
+    the job before has been settled.
     """
     stored = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id)).all()
     before = {row.token: codec.channel_of(row.description) for row in stored}

@@ -25,7 +25,7 @@ class DeadLetters:
         self._reading = reading
 
     def of(self, job_id: JobId, *, under_way: bool = False) -> list[tuple[int, DeadLetter]]:
-        """With their epochs, in order. `under_way`: those of an epoch that does not count yet included."""
+        """With their epochs, in order. `under_way`: including those of an epoch that does not count yet."""
         newest = select(func.max(EPOCHS.c.number)).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
         query = select(DEAD_LETTERS).where(DEAD_LETTERS.c.job_id == job_id).order_by(DEAD_LETTERS.c.id)
         query = query if under_way else query.where(DEAD_LETTERS.c.epoch <= newest.scalar_subquery())
@@ -34,7 +34,7 @@ class DeadLetters:
         return [(row["epoch"], DeadLetter(**{name: row[name] for name in _FIELDS})) for row in rows]
 
     def count(self, job_id: JobId) -> int:
-        """Of all, those of an epoch under way included."""
+        """Of all, including those of an epoch under way."""
         with self._reading() as connection:
             query = select(func.count()).where(DEAD_LETTERS.c.job_id == job_id)
             return int(connection.execute(query).scalar_one())

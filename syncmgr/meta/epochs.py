@@ -1,4 +1,4 @@
-"""The intents and epochs that the frontend remembers, in SQL.
+"""The intents and epochs that the frontend stores, in SQL.
 
 Owns: reading and writing epochs, what waits of them, consistent points, each change in one transaction.
 Must not know: what an epoch holds, when it is committed.
@@ -54,17 +54,17 @@ class EpochStore:
         keep_since: float,
         consistent: bool = True,
     ) -> None:
-        """The epoch is done in the tables of `committed`; what the others have of it goes on waiting.
+        """The epoch is done in the tables of `committed`; the others' share of it keeps waiting.
 
-        Where none waits and it is `consistent` and whole, its consistent point is stored. The points before
-        `keep_since` are forgotten.
+        If none waits and it is `consistent` and whole, its consistent point is stored. The points before `keep_since`
+        are deleted.
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._database.writing() as connection:
             progress.stand(connection, committed, epoch.number)
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
-            # a torn transaction has none either
+            # a split transaction has none either
             is_point = consistent and epoch.end.whole and not behind
             point = progress.snapshots(connection, job_id) if is_point else {}
             files, count = codec.files_json(waiting), len(waiting) or None
@@ -99,7 +99,7 @@ class EpochStore:
             return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
 
     def commit_channel(self, job_id: JobId, number: int, token: str, outcome: ChannelCommitted) -> None:
-        """A channel has committed an epoch that counted already."""
+        """A channel has committed an epoch that already counted."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
         with self._database.writing() as connection:
             progress.stand(connection, {token: outcome}, number)
@@ -131,7 +131,7 @@ class EpochStore:
         return None if row is None else _epoch(row)
 
     def all(self, job_id: JobId) -> list[StoredEpoch]:
-        """All that are remembered, in order."""
+        """All that are stored, in order."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
@@ -180,14 +180,14 @@ class EpochStore:
         return next((point[token] for point in points if point.get(token) is not None), None)
 
     def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept:
-        """Which snapshots of a table must stay. `tokens`: of the channels that commit to it; `since`: from when on,
-        where no point is kept.
+        """Which snapshots of a table must stay. `tokens`: of the channels that commit to it; `since`: from when on, if
+        no point is kept.
         """
         point = self.oldest_snapshot(tokens[0], job_id)
         if point is not None:
             return Kept(point=point)
         last = committed_last(tokens, self.progress(job_id), self._loads.of(job_id))
-        # Asked again: a point that was stored meanwhile is of what was committed before, or later.
+        # Read again: a point that was stored meanwhile is of what was committed before, or later.
         return Kept(point=self.oldest_snapshot(tokens[0], job_id), since=since, last=last)
 
 

@@ -1,6 +1,6 @@
-"""The changes of one job that are kept out of its tables: how many there may be, and which are news.
+"""The changes of one job that are kept out of its tables: how many there may be, and which are new.
 
-Owns: their bound, which of them were written down before, what the log says of them.
+Owns: their bound, which of them were already stored, what the log says of them.
 Must not know: why a change is kept out, what is committed with it.
 """
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class JobDeadLetters:
     """Of one job. `name` of the job and `label` of a source table, by channel token: for the log.
 
-    `telling`: held from the look at what is known until what is news is stored: epochs and chunks come side by side.
+    `telling`: held from the check of what is known until what is new is stored: epochs and chunks come in parallel.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class JobDeadLetters:
     def of_epoch(
         self, dead: tuple[DeadLetter, ...], end: Position | None, loads: Mapping[str, Load]
     ) -> tuple[DeadLetter, ...]:
-        """Without those that a snapshot has told, of tables for which the binlog brings what it had seen.
+        """Without those that a snapshot has reported, of tables for which the binlog delivers what it had seen.
 
-        `end`: of the epoch before. Raises DEAD_LETTERS_FULL.
+        `end`: of the previous epoch. Raises DEAD_LETTERS_FULL.
         """
         repeated = {token for token, load in loads.items() if load.repeats(end)}
         known = (letter for epoch, letter in self._stored.of(self._job_id) if not epoch)
@@ -54,7 +54,7 @@ class JobDeadLetters:
         return dead
 
     def tell(self, dead: tuple[DeadLetter, ...]) -> None:
-        """They are written down."""
+        """They are stored."""
         if dead:
             table = self._label(dead[0].token)
             log.warning("job %s: %d changes kept out, the first of %s: %s", self._name, len(dead), table, dead[0].text)

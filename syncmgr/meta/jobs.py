@@ -1,4 +1,4 @@
-"""The jobs that the frontend remembers, in SQL.
+"""The jobs that the frontend stores, in SQL.
 
 Owns: reading and writing jobs and their channels, each change in one transaction.
 Must not know: when a job may change, what an epoch holds.
@@ -74,7 +74,7 @@ class JobStore:
         return job
 
     def keep_synced_until(self, job_id: JobId, at: float) -> None:
-        """Up to where of its source's time a job's tables are known to have all, unix seconds; it never falls. The
+        """The source time up to which a job's tables are known to be complete, unix seconds; it never decreases. The
         version of the job stays.
         """
         older = (JOBS.c.id == job_id) & (func.coalesce(JOBS.c.synced_until, 0.0) < at)
@@ -95,8 +95,8 @@ class JobStore:
         resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
     ) -> None:
-        """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on:
-        a part of their rows, or all.
+        """Save the job, with channels that it gets, and others that from the next `part` on leave or are read again: a
+        part of their rows, or all.
 
         `changed`: what some of them are from here on, and what their targets become with their rows.
 
@@ -112,25 +112,25 @@ class JobStore:
             channels.renew(connection, changed)
 
     def part(self, job_id: JobId) -> None:
-        """The channels that were told to leave are gone, with all that waits for them, and those that are to be read
-        anew have nothing read. Nothing of the job may run.
+        """Removes the channels that are to leave, with everything that waits for them, and marks those that are to be
+        read again as having nothing read. Nothing of the job may run.
         """
         with self._database.writing() as connection:
             channels.part(connection, job_id)
             channels.resync(connection, job_id)
 
     def learn(self, token: str, source: SourceTable) -> None:
-        """The columns of a channel's source, which its first rows have told."""
+        """The columns of a channel's source, as its first rows have shown."""
         with self._database.writing() as connection:
             channels.learn(connection, token, source)
 
     def describe(self, channel: ChannelDescription) -> None:
-        """A channel is another from here on."""
+        """A channel is changed from here on."""
         with self._database.writing() as connection:
             channels.redescribe(connection, channel)
 
     def all(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
-        """All jobs of a database (of all databases), by id. `live`: but for those that were cancelled."""
+        """All jobs of a database (of all databases), by id. `live`: without cancelled ones."""
         query = select(JOBS).order_by(JOBS.c.id)
         query = query.where(JOBS.c.finished_at.is_(None)) if live else query
         with self._database.reading() as connection:
@@ -143,7 +143,7 @@ class JobStore:
             return int(connection.execute(query).scalar_one())
 
     def ended(self) -> list[tuple[JobId, float]]:
-        """When each job was cancelled that is remembered, unix seconds."""
+        """When each stored cancelled job was cancelled, unix seconds."""
         query = select(JOBS.c.id, JOBS.c.finished_at).where(JOBS.c.finished_at.is_not(None)).order_by(JOBS.c.id)
         with self._database.reading() as connection:
             return [(JobId(row.id), row.finished_at) for row in connection.execute(query)]
@@ -154,7 +154,7 @@ class JobStore:
         return found[0] if found else None
 
     def by_name(self, db: str, name: str) -> SyncJob:
-        """The live job of that name, else the one that was cancelled last. Raises UNKNOWN_JOB."""
+        """The live job of that name, otherwise the one that was cancelled last. Raises UNKNOWN_JOB."""
         with self._database.reading() as connection:
             query = select(JOBS).where(JOBS.c.db == db, JOBS.c.name == name).order_by(JOBS.c.id)
             found = self._job(connection, query)
@@ -172,7 +172,7 @@ class JobStore:
             return channels.owner(connection, db, table)
 
     def has_channel(self, token: str) -> bool:
-        """Of any job that is remembered, cancelled ones too."""
+        """Of any stored job, including cancelled ones."""
         with self._database.reading() as connection:
             return channels.is_known(connection, token)
 
@@ -214,7 +214,7 @@ def _refuse_taken(connection: Connection, job: SyncJob) -> None:
 
 
 def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription], job: str | None = None) -> None:
-    """`job`: which gets them; a target of which each channel has a part may be its own."""
+    """`job`: the one that gets them; it may already have the target if each channel has a part of it."""
     for channel in wanted:
         owner = channels.owner(connection, channel.target_db, channel.target)
         if owner is not None and (channel.part is None or owner != job):

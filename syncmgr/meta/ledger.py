@@ -1,6 +1,6 @@
 """The intents and epochs of one job.
 
-Owns: the job's share of the store, with its clock and its keeping time.
+Owns: the job's share of the store, with its clock and its retention time.
 Must not know: what is committed, or why.
 """
 
@@ -116,7 +116,7 @@ class JobLedger:
             log.info("job %s: the rows of %s are there", self._name, self._label(token))
 
     def catch_up(self, tokens: Collection[str]) -> None:
-        """A crash in between does both once more."""
+        """A crash in between repeats both."""
         self._store.ddl.cure(self._job_id, tokens)
         self._store.loads.catch_up(self._job_id, tokens)
 

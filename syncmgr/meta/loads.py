@@ -1,4 +1,4 @@
-"""What the frontend remembers of snapshots, in SQL.
+"""What the frontend stores of snapshots, in SQL.
 
 Owns: reading and writing plans, done chunks and upper bounds, each change in one transaction.
 Must not know: how a table is cut or read.
@@ -37,7 +37,7 @@ class Loads:
             return loads_of(connection, job_id)
 
     def begin_anew(self, excerpts: Mapping[str, KeyRange | None]) -> None:
-        """Nothing of these tables has been read; what comes takes the place of what they have, or of that part."""
+        """Nothing of these tables has been read; new rows replace what they have, or that part."""
         with self._writing() as connection:
             begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts)
 
@@ -46,7 +46,7 @@ class Loads:
             connection.execute(update(LOADS).where(LOADS.c.token == token).values(plan=codec.plan_json(plan)))
 
     def add_chunk(self, job_id: JobId, token: str, number: int, committed: ChannelCommitted) -> None:
-        """A chunk is in the lake, but for its dead letters. One that is known already counts once."""
+        """A chunk is in the lake, except its dead letters. One that is already known counts once."""
         with self._writing() as connection:
             this = LOADS.c.token == token
             load = _load(connection.execute(select(LOADS).where(this)).one())
@@ -69,7 +69,7 @@ class Loads:
     def catch_up(self, job_id: JobId, tokens: Collection[str]) -> None:
         """The upper bounds of these tables have been passed.
 
-        Where they are all, and nothing had to be read for that, the start is a consistent point.
+        If they are all, and nothing had to be read for that, the start is a consistent point.
         """
         with self._writing() as connection:
             connection.execute(update(LOADS).where(LOADS.c.token.in_(tokens)).values(caught_up=True))
@@ -104,8 +104,8 @@ def begin(
 ) -> None:
     """Channels whose rows, or parts of them, come by a snapshot first, perhaps not for the first time.
 
-    `changes`: of their targets, in the commit of the rows; what an earlier reading was to make is made still. `stale`:
-    up to where those have all until then, where somebody knows; else as an earlier reading, that was not through, said.
+    `changes`: of their targets, in the commit of the rows; what an earlier read was to make is still made. `stale`: up
+    to where those are complete until then, if known; otherwise as an earlier, incomplete read recorded.
     """
     earlier = [_load(row) for row in connection.execute(select(LOADS).where(LOADS.c.token.in_(tokens))).all()]
     changes = {load.token: load.changes for load in earlier if load.reshapes} | dict(changes)

@@ -1,6 +1,6 @@
 """How far each channel is, and at which snapshot of its table, in SQL.
 
-Owns: that all channels of one table stand at the same snapshot.
+Owns: that all channels of one table are at the same snapshot.
 Must not know: epochs, chunks, what a channel commits.
 """
 
@@ -15,9 +15,10 @@ from syncmgr.meta.tables import CHANNELS
 
 
 def stand(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epoch: int | None = None) -> None:
-    """What these commits made of channels of one job, by token. `epoch`: that they have committed, None: no whole one.
+    """The effect of these commits on channels of one job, by token. `epoch`: the one that they have committed, None: no
+    whole one.
 
-    Where others commit to a table too, its newest snapshot is that of each of them: a consistent point has the rows of
+    If others commit to a table too, its newest snapshot is that of each of them: a consistent point has the rows of
     all.
     """
     shared: dict[str, tuple[int, int]] = {}

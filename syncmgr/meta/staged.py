@@ -1,7 +1,7 @@
-"""A copy of the metadata that no frontend has opened: which staged files it names, and where they are.
+"""A copy of the metadata that is not open in any frontend: which staged files it names, and where they are.
 
-Owns: what of the stored epochs is still wanted; paths in it, and whose it is, as they are on another machine.
-Must not know: where the files lie, what is in them.
+Owns: which parts of the stored epochs are still wanted; its paths, and its owner, rewritten for another machine.
+Must not know: where the files are, what is in them.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from sqlalchemy import Engine, create_engine, delete, null, select, update
 from syncmgr.meta.tables import EPOCHS, JOBS, OWNER
 
 Files = Mapping[str, Any]  # JSON: by channel token, a list of files
-# by name, and no more: an older syncmgr has made the tables where an upgrade follows the backup
+# only by name: an older syncmgr has created the tables if an upgrade follows the backup
 EPOCH: Final = (EPOCHS.c.job_id, EPOCHS.c.number, EPOCHS.c.files, EPOCHS.c.prepared)
 
 

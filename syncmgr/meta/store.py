@@ -1,4 +1,4 @@
-"""What the frontend remembers.
+"""What the frontend stores.
 
 Owns: which parts it has; all of them are in one database.
 Must not know: what is in a part.

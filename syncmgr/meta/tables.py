@@ -57,11 +57,11 @@ CHANNELS = Table(
     Column("ordinal", Integer, nullable=False),
     Column("description", JSON, nullable=False),
     Column("last_snapshot", BigInteger),
-    Column("last_sequence", BigInteger, nullable=False),  # of that snapshot, where other channels fill the table too
+    Column("last_sequence", BigInteger, nullable=False),  # of that snapshot, if other channels fill the table too
     Column("last_epoch", BigInteger, nullable=False),
-    Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
-    Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended
-    Column("excerpt", JSON),  # of its rows, that are then read; NULL: all
+    Column("leaving", Boolean, nullable=False),  # it is removed when the run that commits to it has ended
+    Column("resyncing", Boolean, nullable=False),  # it is read again when that has ended
+    Column("excerpt", JSON),  # the part of its rows that is then read; NULL: all
     Column("changes", JSON),  # of its target, in the commit of those rows; NULL: none
     Column("stale_since", Double),  # of that reading
 )
@@ -75,12 +75,12 @@ LOADS = Table(
     Column("rows", BigInteger, nullable=False),
     Column("upper", JSON),  # NULL: chunks are missing
     Column("caught_up", Boolean, nullable=False),
-    Column("replaces", Boolean, nullable=False),  # its rows take the place of those in the table
-    Column("excerpt", JSON),  # of its rows, that do so; NULL: all
+    Column("replaces", Boolean, nullable=False),  # its rows replace those in the table
+    Column("excerpt", JSON),  # the part of its rows that does; NULL: all
     Column("changes", JSON),  # of the table, in their commit; NULL: none
     Column("begun_at", Double),  # NULL: of an earlier version
     Column("generation", Integer, nullable=False, server_default="0"),  # how often it was begun before
-    Column("stale_since", Double),  # the table has all up to there until then; 0: nobody knows; NULL: as the others
+    Column("stale_since", Double),  # the table is complete up to there until then; 0: not known; NULL: as the others
 )
 
 EPOCHS = Table(
@@ -97,7 +97,7 @@ EPOCHS = Table(
     Column("oldest_time", Double, nullable=False, server_default="0"),
     Column("committed_at", Double),  # NULL: an intent
     Column("snapshots", JSON),  # by channel token: a consistent point
-    Column("waiting", Integer),  # so many channels have not committed it, though the epoch counts; NULL: none
+    Column("waiting", Integer),  # this many channels have not committed it, though the epoch counts; NULL: none
     Column("prepared", JSON),  # by xid: XA transactions open at `end`; only the newest epoch's are kept
     Column("ddl", JSON),  # what a statement makes of the job; NULL: an epoch of rows
 )
@@ -107,13 +107,13 @@ DDL = Table(
     METADATA,
     Column("id", ID, primary_key=True, autoincrement=True),
     Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("position", JSON, nullable=False),  # behind the statement
+    Column("position", JSON, nullable=False),  # after the statement
     Column("at", Double, nullable=False),  # unix seconds, of the source
     Column("table_name", String(511), nullable=False),
     Column("statement", MEDIUM, nullable=False),
     Column("state", String(16), nullable=False),  # a DdlState
     Column("outcome", MEDIUM, nullable=False),
-    Column("instead", MEDIUM),  # the statement that an operator wants applied in its place
+    Column("instead", MEDIUM),  # the statement that an operator wants applied instead
 )
 
 DEAD_LETTERS = Table(

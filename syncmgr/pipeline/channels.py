@@ -1,6 +1,6 @@
 """The channels of a run, as they are now.
 
-Owns: what they become by what the worker reports and by DDL, which of them are read, which stop alone.
+Owns: how reports of the worker and DDL change them, which of them are read, which stop alone.
 Must not know: the worker's process, commits, retries.
 """
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Channels:
-    """Of one run; its thread alone changes them. `now`: each as the next row is read and written."""
+    """Of one run; only its thread changes them. `now`: each as the next row is read and written."""
 
     def __init__(
         self, options: RunOptions, ledger: Ledger, snapshot: Snapshot | NoSnapshot, synced_until: Callable[[], float]
@@ -42,7 +42,7 @@ class Channels:
         self._synced_until = synced_until
 
     def learn(self, token: str, told: SourceTable | Reshaped) -> None:
-        """The next life, of the worker or of the frontend, holds the rows against the same columns."""
+        """The next process, of the worker or of the frontend, checks the rows against the same columns."""
         for channel in [c for c in self.now if c.token == token]:
             match told:
                 case SourceTable():
@@ -54,7 +54,7 @@ class Channels:
             self.now = tuple(learned if c is channel else c for c in self.now)
 
     def doubt(self, tokens: Collection[str]) -> None:
-        """What was never compared is compared in the next life, too."""
+        """What was never compared is compared in the next process, too."""
         told = {c.token: replace(c, nameless=c.token in tokens) for c in self.now if self.is_read(c)}
         for channel in [c for c in self.now if told.get(c.token, c) != c]:
             self._ledger.describe(told[channel.token])
@@ -69,12 +69,12 @@ class Channels:
         self._snapshot.read_as(channels)
 
     def overturn(self, error: SyncError) -> None:
-        """A statement was not followed after all where the columns of the next rows disagree with it."""
+        """A statement was not followed after all if the columns of the next rows disagree with it."""
         for channel in concerned(error, self.now) if error.code is Code.SOURCE_SCHEMA else ():
             self._ledger.overturn(channel.token, str(error))
 
     def leave_out(self, error: SyncError) -> bool:
-        """Whether it stops one table alone: the others are read on, from behind the last epoch."""
+        """Whether it stops one table alone: the others are read on, from after the last epoch."""
         channel = self.alone(error)
         if channel is None:
             return False
@@ -111,20 +111,20 @@ class Channels:
         return not channel.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT
 
     def has_begun(self, channel: ChannelDescription, at: Position) -> bool:
-        """Whether what stands right before that place of the source's history is a change of this channel. What was
-        before the point of a table without a key came with its rows, a TRUNCATE too.
+        """Whether what is directly before that place of the source's history is a change of this channel. What is
+        before the point of a table without a key came with its rows, even a TRUNCATE.
         """
         after = self.points().get(channel.token, channel.after)
         return self.is_read(channel) and not replace(channel, after=after).skips(at)
 
     def are_consistent(self, end: Position) -> bool:
-        """Until the binlog has brought what the snapshot saw, the rows never were the source's state; nor with a table
-        that is read no more.
+        """Until the binlog has delivered what the snapshot saw, the rows are no state of the source; nor with a table
+        that is no longer read.
         """
         return self._snapshot.whole(end) and not any(channel.stopped for channel in self.now)
 
     def points(self) -> Mapping[str, Position]:
-        """By token, where changes begin of tables without a key."""
+        """By token, where the changes of tables without a key begin."""
         return self._snapshot.points()
 
     def for_worker(self) -> tuple[WorkerChannel, ...]:

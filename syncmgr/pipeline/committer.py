@@ -37,11 +37,11 @@ class Progressed(Protocol):
 
 
 class Ledger(Protocol):
-    """What the commit writes down, for one job."""
+    """What the commit stores, for one job."""
 
     def add_intent(self, epoch: Epoch) -> None: ...
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
-        """`consistent`: what the tables have behind it is a state that the source had."""
+        """`consistent`: after it the tables have a state that the source had."""
 
     def progress(self) -> Mapping[str, Progressed]: ...
     def intents(self) -> list[Epoch]: ...
@@ -50,14 +50,14 @@ class Ledger(Protocol):
     def gather(self, token: str, numbers: Sequence[int]) -> None: ...
     def last_epoch(self) -> Epoch | None: ...
     def hold(self) -> None:
-        """Raises META_OWNED where another frontend has taken over."""
+        """Raises META_OWNED if another frontend has taken over."""
 
     def learn(self, token: str, source: SourceTable) -> None: ...
     def describe(self, channel: ChannelDescription) -> None: ...
     def refuse(self, record: DdlRecord) -> None: ...
     def note(self, record: DdlRecord) -> None: ...
     def overturn(self, token: str, reason: str) -> None:
-        """A table stops since it is not what the newest statement on it was said to have made."""
+        """A table stops since it is not what the newest statement on it was recorded to have made."""
 
     def settled(self, position: Position) -> DdlRecord | None: ...
     def keep_asked(self, second: int) -> None: ...
@@ -65,7 +65,7 @@ class Ledger(Protocol):
 
 
 class Committer:
-    """Commits the epochs of one job, one after the other; a channel that cannot commit does not hold up the others."""
+    """Commits the epochs of one job, one after the other; a channel that cannot commit does not block the others."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class Committer:
         points: Callable[[], Mapping[str, Position]] = dict,
         consistent: Callable[[Position], bool] = lambda _: True,
     ) -> None:
-        """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
+        """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, without waiting.
 
-        `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
+        `keeps_out`: rows that the targets cannot hold are kept out, so a change may not find its row.
         `standings`: of all channels; None: as their descriptions say.
         `renews`: whether all rows of a channel's table are about to be replaced. `points`: by token, where changes of
         tables without a key begin. `consistent`: whether the tables are a state of the source with an epoch up to a
@@ -106,17 +106,17 @@ class Committer:
         labels = {channel.token: f"{channel.target_db}.{channel.filled}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes, self._standings)
         self._recovered = False
-        self._settled = False  # an earlier life knew of its intents
+        self._settled = False  # an earlier process knew its intents
 
     def recover(self) -> None:
-        """What channels have left behind is tried once. Raises the mildest error where none can go on."""
+        """Tries once what channels have not committed. Raises the mildest error if none can go on."""
         if not self._recovered:
             for epoch in self._ledger.backlog():
                 for token in epoch.files:
                     self.laggards.add(token, epoch)
             self._recovered = True
         self.laggards.retry()
-        self.laggards.make_room(self._ending, for_snapshots=False)  # which only go on behind this
+        self.laggards.make_room(self._ending, for_snapshots=False)  # which only go on after this
 
     def read_as(self, channels: tuple[ChannelDescription, ...]) -> None:
         """What the channels are from the next epoch on."""
@@ -127,9 +127,9 @@ class Committer:
 
         1. store the intent      without it a restart reads the source again from the last epoch; rows of XA
                                  transactions that have ended since that one are not needed any more
-        2. commit each channel   a table that already bears the epoch is passed over; one that cannot take it is left
+        2. commit each channel   a table already marked with the epoch is skipped; one that cannot take it is left
                                  behind, with its staged rows
-        3. store the epoch       from here on the position is safe; where no channel is behind, it is a consistent point
+        3. store the epoch       from here on the position is safe; if no channel is behind, it is a consistent point
         4. ack the source        a lost ack is harmless: the position decides
         5. drop staged files     of the channels that have committed
         """
@@ -144,7 +144,7 @@ class Committer:
         self.resume(epoch)
 
     def resume(self, epoch: Epoch) -> None:
-        """The commit from step 2 on, for an intent that an earlier life stored."""
+        """The commit from step 2 on, for an intent that an earlier process stored."""
         committed, failed = self._commit_channels(epoch)
         passing(CrashPoint.CHANNELS_COMMITTED)
         self._ledger.commit_epoch(epoch, committed, consistent=self._consistent(epoch.end))
@@ -157,21 +157,21 @@ class Committer:
         passing(CrashPoint.STAGED_FILES_DROPPED)
 
     def make_room(self) -> None:
-        """Waits while too much is behind, once a statement of the epoch before is followed: this may fail."""
+        """Waits while too much is behind, once a statement of the previous epoch is followed: this may fail."""
         self.laggards.make_room(self._ending)
 
     def relieved(self, epoch: Epoch) -> Epoch:
-        """An intent that an earlier life stored, without what RESYNC has made up for since: it knows what the statement
-        has made of the table, and may have found another target than it was decided for.
+        """An intent that an earlier process stored, without what RESYNC has handled since: RESYNC knows the statement's
+        effect on the table, and may have found another target than the one it was decided for.
         """
         tokens = frozenset() if epoch.ddl is None else epoch.ddl.concerned - epoch.ddl.dropped
         return epoch.passing_over({t for t in tokens if self._channels[t].skips(epoch.end) and self._renews(t)})
 
     def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
-        """All channels that are not behind, side by side; every one has ended when this returns or raises.
+        """All channels that are not behind, in parallel; every one has ended when this returns or raises.
 
-        Raises where the job cannot go on: for what concerns every table, where no channel is left, and where a table
-        could not follow a DDL statement, which no channel leaves behind.
+        Raises if the job cannot go on: for errors that concern every table, if no channel is left, and if a table could
+        not follow a DDL statement, which no channel may defer.
         """
         futures = {token: self._begin(token, epoch) for token in epoch.files if self._may_commit(token, epoch)}
         if epoch.ddl is not None:
@@ -198,7 +198,7 @@ class Committer:
         return verdict(self._standings[token], staged=True, skipped=skipped) is Verdict.COMMIT
 
     def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted] | None:
-        """What waits longest of a channel; None: it waits for rows."""
+        """A channel's oldest waiting epoch; None: it waits for rows."""
         return None if self._is_held(token, epoch.end) else self._begin(token, epoch)
 
     def _is_held(self, token: str, end: Position) -> bool:
@@ -210,7 +210,7 @@ class Committer:
         return self._pool.submit(self._commit_channel, commit)
 
     def _files(self, token: str, epoch: Epoch) -> tuple[StagedFile, ...]:
-        """What was staged before the place from which a channel counts came with its rows; the epoch is borne alone."""
+        """What was staged before the place from which a channel counts came with its rows; only the epoch is marked."""
         return () if self._came(token, epoch) else epoch.files[token]
 
     def _came(self, token: str, epoch: Epoch) -> bool:
@@ -219,7 +219,7 @@ class Committer:
         return channel.skips(epoch.end) or (point is not None and has_passed(point, epoch.end))
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
-        """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
+        """First examines what an earlier process left of the table. A failure may come from rows that are gone."""
         if commit.token in self._unseen:
             self._lake.check_whole(commit.db, commit.table)
             self._unseen.discard(commit.token)
@@ -240,11 +240,11 @@ class Committer:
         drop(file.path for file in epoch.files[token])
 
     def _gathered(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
-        """One commit takes what many epochs would, or a table under steady load never catches up.
+        """One commit takes the content of many epochs, or a table under steady load would never catch up.
 
-        Stored before it is tried, and none of them was: what a table bears is then either all of it or none. Their
-        files have the same columns: a newer version of ours may stage a type otherwise. What came with the rows is not
-        stored with what did not: the next life would commit it.
+        Stored before it is tried, while none of them was tried: so a table has either all of it or none. Their files
+        have the same columns: a newer version of ours may stage a type differently. What came with the rows is not
+        stored with what did not: the next process would commit it.
         """
         if not self._channels[token].keys or self._is_held(token, epochs[-1].end):
             return epochs[0]
@@ -289,7 +289,9 @@ class Committer:
         )
 
     def caught_up(self, tokens: Collection[str]) -> bool:
-        """Waits until all rows of these channels are in; False: the run is to end. Raises what one is behind for."""
+        """Waits until all rows of these channels are committed; False: the run is to end. Raises the error for which
+        one is behind.
+        """
         while any(token in self.laggards for token in tokens):
             if self._ending():
                 return False
@@ -314,6 +316,6 @@ class Committer:
 
 
 def drop(paths: Iterable[str]) -> None:
-    """Delete staged files. One that is gone already was dropped before a crash."""
+    """Delete staged files. A missing one was deleted before a crash."""
     for path in paths:
         Path(path).unlink(missing_ok=True)

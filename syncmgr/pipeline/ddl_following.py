@@ -1,6 +1,6 @@
-"""A statement of the source, met by the worker, which waits until it is decided.
+"""A statement of the source, reached by the worker, which waits until it is decided.
 
-Owns: the order of what following takes: judge, let new tables join, read anew, commit.
+Owns: the order of the steps of following: judge, let new tables join, read again, commit.
 Must not know: what a statement means, the worker's process, retries.
 """
 
@@ -47,8 +47,8 @@ class DdlFollowing:
         self._commit, self._finish, self._ending = commit, finish, ending
 
     def follow(self, met: DdlMet) -> bool:
-        """Every epoch before the statement is in the lake; those behind it are read and written by what it made.
-        Whether it was committed; else the run ends.
+        """Every epoch before the statement is in the lake; those after it are read and written by its result. Whether
+        it was committed; otherwise the run ends.
         """
         step = self._decided(met)
         if self._joined(met, step):
@@ -71,7 +71,7 @@ class DdlFollowing:
             raise
 
     def _refuse_reshaped(self, met: DdlMet, channels: Iterable[ChannelDescription]) -> None:
-        """A target that gets other columns with its rows has not got them yet."""
+        """A target that gets other columns with its rows does not have them yet."""
         tables = {(c.source.db, c.source.name) for c in channels if self._snapshot.reshapes(c.token)}
         for table in ddl.meant(met.said.text, met.said.db, tables, met.said.modes) if tables else ():
             raise not_followed(table, "its rows are being read again, with other columns", met.said.text)
@@ -83,7 +83,7 @@ class DdlFollowing:
 
     def _joined(self, met: DdlMet, step: DdlStep) -> bool:
         """Whether tables that the statement made, or named, have joined the job, which ends this run. The next one
-        meets the statement again, so it may yet say why others do not.
+        reaches the statement again, so it may yet report why others do not.
         """
         said, behind = met.said, [step.channels.get(channel.token, channel) for channel in self._channels.now]
         synced = {said.modes.folded((channel.source.db, channel.source.name)) for channel in behind}

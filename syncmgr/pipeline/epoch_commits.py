@@ -1,4 +1,4 @@
-"""The commit of one epoch after the other, and what is known of it while it takes.
+"""The commit of one epoch after the other, and what is known of it while it runs.
 
 Owns: which epochs are marked as a state that the source had, what follows a commit, the clock of the one under way.
 Must not know: the worker's process, retries, why a run ends.
@@ -37,7 +37,7 @@ class EpochCommits:
         finish: Callable[[], None],
         is_abandoned: Callable[[], bool],
     ) -> None:
-        """`finish`: the run ends, and the next one begins with what the store has made of a statement."""
+        """`finish`: the run ends, and the next one begins with what the store has of a statement."""
         self._ledger, self._committer = ledger, committer
         self._channels, self._snapshot = channels, snapshot
         self._watermark, self._health = watermark, health
@@ -50,7 +50,7 @@ class EpochCommits:
         self._commit(epoch if whole else replace(epoch, end=replace(epoch.end, whole=False)), self._committer.commit)
 
     def finish_intents(self) -> None:
-        """Those that an earlier life left."""
+        """Those that an earlier process left."""
         if not self._is_abandoned():
             self._committer.recover()
         for epoch in self._ledger.intents():
@@ -79,7 +79,7 @@ class EpochCommits:
         try:
             self._committer.laggards.settle()
         except SyncError as error:
-            if error.code is not Code.META_DOWN:  # else the next run finds what is stored
+            if error.code is not Code.META_DOWN:  # otherwise the next run finds what is stored
                 raise
 
     def catch_up(self) -> None:
@@ -93,8 +93,8 @@ class EpochCommits:
         return last
 
     def heard(self, progress: Progress) -> None:
-        """The run's own thread waits for the commit; the worker's signs of life are a clock beside it. Where the source
-        has nothing more, and all is in, whatever failed has passed: there may be no commit for long.
+        """The run's own thread waits for the commit; the worker's signs of life serve as its clock. If the source has
+        nothing more, and everything is committed, any failure has passed: there may be no commit for long.
         """
         self._watermark.heard(progress)
         if progress.heard_at:

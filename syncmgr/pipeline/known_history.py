@@ -1,7 +1,7 @@
-"""The lake as one job commits to it: who has written an epoch that is newer than the one at hand.
+"""The lake as one job commits to it: who has written an epoch that is newer than the present one.
 
-Owns: telling metadata that are older than the lake from a frontend that has taken over.
-Must not know: what a table bears, how an epoch is stored.
+Owns: distinguishing metadata that are older than the lake from a frontend that has taken over.
+Must not know: how a table is marked, how an epoch is stored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,8 @@ class Ledger(Waiting, Protocol):
 
 
 class KnownHistory:
-    """Of one job. A frontend that has taken over has written into the same metadata what the table bears; where nothing
-    of that is in them, they are from before it.
+    """Of one job. A frontend that has taken over has written the table's epoch into the same metadata; if it is not in
+    them, they are older than it.
     """
 
     def __init__(self, lake: Chunks, ledger: Ledger) -> None:
@@ -73,14 +73,14 @@ class KnownHistory:
 
     def _knows(self, token: str, epoch: int) -> bool:
         """Whether a channel has committed an epoch, or is about to: it commits what waits for it one after the other,
-        and stores each. A table that bears one behind the first that waits has got it from later metadata.
+        and stores each. A table that is marked with one after the first waiting one has it from later metadata.
         """
         stored = self._ledger.progress()[token].last_epoch
         return epoch <= stored or epoch == first_waiting(self._ledger, token)
 
 
 def first_waiting(ledger: Waiting, token: str) -> int | None:
-    """The epoch that a channel commits next, or has committed without an answer that was stored; None: none waits."""
+    """The epoch that a channel commits next, or has committed without a stored answer; None: none waits."""
     waiting = [each.number for each in (*ledger.intents(), *ledger.backlog()) if _concerns(each, token)]
     return min(waiting, default=None)
 

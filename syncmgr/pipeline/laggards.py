@@ -1,6 +1,6 @@
 """Channels that cannot commit while the other channels of their job go on.
 
-Owns: what waits for each of them, when it is tried again, when it is too much.
+Owns: what waits for each of them, when it is retried, when it is too much.
 Must not know: how a channel commits, what makes an epoch count.
 """
 
@@ -20,14 +20,16 @@ from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.failure import JOB_WIDE, Remedy, mildest, remedy
 from syncmgr.pipeline.standings import Standings
 
-OPEN_SECOND: Final = 0.5  # how often it is looked whether the rows of a table are there
+OPEN_SECOND: Final = 0.5  # how often to check whether the rows of a table are there
 Submit = Callable[[str, Epoch], Future[ChannelCommitted] | None]
 Took = Callable[[str, Epoch, ChannelCommitted], None]
 Gather = Callable[[str, Sequence[Epoch]], Epoch]
 
 
 def ended(futures: Iterable[Future[Any]]) -> None:
-    """Waits until each has ended. Python's own `wait` never hears of one that the end of its pool has cancelled."""
+    """Waits until each has ended. Python's own `wait` is not notified of one that was cancelled by the end of its
+    pool.
+    """
     for future in futures:
         with suppress(CancelledError):
             future.exception()
@@ -47,7 +49,7 @@ class Behind:
 
 @dataclass(slots=True)
 class Laggard:
-    """One channel and its epochs, oldest first. `moved`: of those that wait, this life knows that none was tried."""
+    """One channel and its epochs, oldest first. `moved`: this process knows that none of the waiting ones was tried."""
 
     token: str
     table: str
@@ -72,7 +74,7 @@ class Laggard:
 
 
 class Laggards:
-    """Belongs to the thread of the job's run, but for `shown` and `trouble`."""
+    """Belongs to the thread of the job's run, except `shown` and `trouble`."""
 
     def __init__(
         self,
@@ -84,8 +86,8 @@ class Laggards:
         standings: Standings,
     ) -> None:
         """`tables`: of every channel of the job, its label by token. `submit` begins the commit of one channel and one
-        epoch, unless rows come before it; `took` hears that it is in. `gather`: of the epochs that wait for a channel,
-        one that has the files of all up to it. `limit`: bytes that may wait for one channel.
+        epoch, unless rows come before it; `took` is called once it is committed. `gather`: merges waiting epochs of a
+        channel into one that has the files of all up to it. `limit`: bytes that may wait for one channel.
         """
         self._tables = tables
         self._submit = submit
@@ -105,7 +107,7 @@ class Laggards:
 
     def trouble(self) -> SyncError | None:
         """What Msg says while the job goes on without some table; None: nothing stands still. That rows are still being
-        read is said only where nothing else is.
+        read is reported only if nothing else is.
         """
         errors = [(behind, behind.error) for behind in self.shown() if behind.error is not None]
         if not errors:
@@ -117,7 +119,7 @@ class Laggards:
         return SyncError(Code.CHANNEL_BEHIND, **facts)
 
     def add(self, token: str, epoch: Epoch, error: SyncError | None = None) -> None:
-        """An epoch that this channel has not committed; `error`: why, where that is news."""
+        """An epoch that this channel has not committed; `error`: why, if that is new."""
         laggard = self._by_token.setdefault(token, Laggard(token, self._tables[token]))
         laggard.epochs.append(epoch)
         self._standings.change(token, partial(channel_state.waited, since=epoch.since))
@@ -125,8 +127,8 @@ class Laggards:
             self._failed(laggard, error)
 
     def refuse_standstill(self, failed: Mapping[str, SyncError]) -> None:
-        """Raises the mildest error where no channel of the job could go on if those of `failed` could not; not where
-        all wait for their rows, while what comes behind them is staged.
+        """Raises the mildest error if no channel of the job could go on without those of `failed`; not if all wait for
+        their rows, while what follows is staged.
         """
         errors = {token: error for token in self._by_token if (error := self._standings.obstacle(token)) is not None}
         errors |= failed
@@ -150,7 +152,7 @@ class Laggards:
         self.refuse_standstill({})
 
     def tend(self) -> None:
-        """Take what has ended, begin what is due. Returns at once; raises what stops the whole job."""
+        """Collect what has ended, begin what is due. Returns at once; raises what stops the whole job."""
         for laggard in list(self._by_token.values()):
             if laggard.future is not None and laggard.future.done():
                 self._take(laggard, laggard.future)
@@ -158,7 +160,7 @@ class Laggards:
                 self._begin(laggard)
 
     def rejoin(self) -> None:
-        """Waits for those that move and have one epoch left: under steady load they would stay one behind for good."""
+        """Waits for those that move and have one epoch left: under steady load they would stay one behind forever."""
         last = [each for each in self._by_token.values() if self._why(each) is None and len(each.epochs) == 1]
         for laggard in last:
             self._begin(laggard)
@@ -166,7 +168,7 @@ class Laggards:
         self.tend()
 
     def make_room(self, ending: Callable[[], bool], *, for_snapshots: bool = True) -> None:
-        """Waits while too much is behind and catches up. Raises BACKLOG_WAITS, BACKLOG_STUCK where it does not.
+        """Waits while too much is behind and catches up. Raises BACKLOG_WAITS, BACKLOG_STUCK if it does not.
 
         `for_snapshots`: also for what waits for rows that are being read.
         """
@@ -183,7 +185,7 @@ class Laggards:
             self.tend()
 
     def settle(self) -> None:
-        """No commit is under way any more. What one of them has brought counts; what failed is tried again later."""
+        """Waits until no commit is under way. Their results count; what failed is retried later."""
         for laggard in list(self._by_token.values()):
             if laggard.future is not None and laggard.future.exception() is None:
                 self._take(laggard, laggard.future)
@@ -223,7 +225,7 @@ class Laggards:
         try:
             outcome = future.result()
         except SyncError as error:
-            laggard.moved = False  # it may have landed all the same
+            laggard.moved = False  # it may nevertheless have been committed
             if error.code in JOB_WIDE:
                 raise
             self._failed(laggard, error)

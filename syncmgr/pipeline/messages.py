@@ -23,7 +23,7 @@ from syncmgr.job.types.schema import SourceTable
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerChannel:
     """What a worker needs of a channel. `source_keys` empty: rows are only appended. `after`: changes up to there are
-    passed over, None: none. `complete`: no column of the source may be left out. The rest: as the description's.
+    skipped, None: none. `complete`: no column of the source may be left out. The rest: as the description's.
     """
 
     token: str
@@ -73,9 +73,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerPlan:
-    """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation.
+    """Where a worker begins and what it stages. `folder`: its own, absolute; named after the worker's incarnation.
 
-    `prepared`: by xid, the XA transactions that are open at `start`. `families`: tables that join when they are made.
+    `prepared`: by xid, the XA transactions that are open at `start`. `families`: tables that join when they are
+    created.
     `asked_until`: the second of the newest Asked that was Kept; 0: none.
     """
 
@@ -93,20 +94,20 @@ class WorkerPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Staged:
-    """An epoch is closed and durable. Nothing more is staged behind it than one open epoch until it is Committed."""
+    """An epoch is closed and durable. At most one open epoch is staged after it until it is Committed."""
 
     epoch: Epoch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """How far reading is. `heard_at`: unix time of the last sign of life of the source, heartbeats included.
+    """How far reading is. `heard_at`: unix time of the last sign of life of the source, including heartbeats.
 
-    `caught_up_at`: source time at which the source had nothing more than was read, 0.0 if unknown. `read_time`: source
-    time of the newest event that was read, 0.0 if unknown.
+    `caught_up_at`: source time at which the source had nothing beyond what was read, 0.0 if unknown. `read_time`:
+    source time of the newest event that was read, 0.0 if unknown.
     `drained`: everything that was read is in epochs that were sent, `sent`: the number of the last. `full`: reading
     waits for commits. `open_since`: source time of the oldest row that is staged and not yet sent, None if there is
-    none, or nobody knows. `server`: `host:port` of who is read now, "" where nobody is.
+    none, or it is not known. `server`: `host:port` of the server that is read now, "" if none is.
     """
 
     rows: int
@@ -123,7 +124,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaLearned:
-    """The first rows of a channel have told the source's columns, or a statement before them has changed some. Sent
+    """The first rows of a channel have shown the source's columns, or a statement before them has changed some. Sent
     before the epoch that holds them.
     """
 
@@ -133,7 +134,7 @@ class SchemaLearned:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nameless:
-    """The channels of which rows came without names of columns, and which nobody has compared since. Sent before an
+    """The channels whose rows arrived without column names, and which have not been compared since. Sent before an
     epoch that holds such rows.
     """
 
@@ -142,9 +143,9 @@ class Nameless:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DdlMet:
-    """A DDL statement that concerns channels, behind all epochs sent. The worker waits for Altered.
+    """A DDL statement that concerns channels, after all epochs sent. The worker waits for Altered.
 
-    `epoch`: that of the statement alone; it ends behind it. `table`: one that it concerns.
+    `epoch`: that of the statement alone; it ends after it. `table`: one that it concerns.
     """
 
     epoch: Epoch
@@ -154,8 +155,8 @@ class DdlMet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """The source has answered, in this second of its clock, of objects that are not read; the worker waits for Kept
-    before it goes by the answer.
+    """The source has answered, in this second of its clock, about objects that are not read; the worker waits for Kept
+    before it uses the answer.
     """
 
     second: int
@@ -163,7 +164,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTrouble:
-    """A passing trouble that the worker retries; None: it has passed."""
+    """A transient error that the worker retries; None: it has passed."""
 
     error: SyncError | None
 
@@ -177,7 +178,7 @@ class Failed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
-    """The worker ended because it was told to; whatever it staged has been sent."""
+    """The worker ended as requested; whatever it staged has been sent."""
 
 
 FromWorker = Staged | SchemaLearned | Nameless | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
@@ -193,14 +194,14 @@ class Committed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelsAltered:
-    """The epoch of a DDL statement is in the lake; behind it the channels are these."""
+    """The epoch of a DDL statement is in the lake; after it the channels are these."""
 
     channels: tuple[WorkerChannel, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kept:
-    """The second of the oldest Asked that was not answered yet outlives the worker and the frontend."""
+    """The second of the oldest unanswered Asked is stored so that it survives the worker and the frontend."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +213,7 @@ class Retune:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finish:
-    """Stop reading; stage what is whole, drop what is not, and end."""
+    """Stop reading; stage what is whole, drop the rest, and end."""
 
 
 ToWorker = Committed | ChannelsAltered | Kept | Retune | Finish

@@ -1,6 +1,6 @@
 """One running job as the frontend sees it: its worker process and its commits.
 
-Owns: the thread that starts workers and heeds what they say, and how it ends.
+Owns: the thread that starts workers and handles their messages, and how it ends.
 Must not know: states of jobs, statements, how rows are read or written, which errors are retried.
 """
 
@@ -50,7 +50,7 @@ from syncmgr.pipeline.worker import worker
 
 
 class JobRun:
-    """Runs one job until it is told to finish, is abandoned, or fails. One thread beside its worker process."""
+    """Runs one job until it is asked to finish, is abandoned, or fails. One thread besides its worker process."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class JobRun:
         listeners: Listeners,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """`snapshot`: of the rows that come before the binlog; None: they are there, or are not wanted."""
+        """`snapshot`: of the rows that come before the binlog; None: they are in the targets, or not wanted."""
         self._options, self._ledger, self._listeners = options, ledger, listeners
         self._snapshot = NoSnapshot(options.channels) if snapshot is None else snapshot
         self._stop = StopRequest()
@@ -133,8 +133,8 @@ class JobRun:
         self._worker.finish()
 
     def pause(self) -> None:
-        """The same, and give up rows that are being read, however long they would take. Returns at once."""
-        self.finish()  # first: a reading that is given up is not through
+        """The same, and give up rows that are being read, however far they are. Returns at once."""
+        self.finish()  # first: a read that is given up is not complete
         self._snapshot.give_up()
 
     def abandon(self) -> None:
@@ -153,11 +153,11 @@ class JobRun:
         return not self._thread.is_alive()
 
     def reading(self) -> Reading | None:
-        """How far behind the source it is, but for channels that are behind; None where nothing is known yet."""
+        """How far behind the source it is, except channels that are behind; None if nothing is known yet."""
         return self._watermark.reading()
 
     def synced_until(self) -> float:
-        """Up to where of the source's time its tables have all, but for those that are behind; 0.0: not known."""
+        """The source time up to which its tables are complete, except those that are behind; 0.0: not known."""
         return self._watermark.until()
 
     def behind(self) -> tuple[Behind, ...]:
@@ -165,11 +165,11 @@ class JobRun:
         return self._committer.laggards.shown()
 
     def rates(self) -> dict[str, float]:
-        """Rows a second that a snapshot reads now, by channel token."""
+        """Rows per second that a snapshot reads now, by channel token."""
         return self._snapshot.rates()
 
     def standings(self) -> dict[str, Standing]:
-        """How each table stands, by channel token."""
+        """The state of each table, by channel token."""
         return self._snapshot.standings.all()
 
     def backlogs(self) -> dict[str, Backlog]:
@@ -177,7 +177,7 @@ class JobRun:
         return {b.token: Backlog(epochs=b.epochs, bytes=b.bytes, since=b.since) for b in self.behind()}
 
     def recovers(self) -> bool:
-        """Whether it has yet to commit what an earlier life left."""
+        """Whether it has yet to commit what an earlier process left."""
         return self._recovers
 
     def _run(self) -> None:
@@ -195,7 +195,7 @@ class JobRun:
             self._retries.retry(self._live)
 
     def _live(self) -> None:
-        """One worker's life, until it finished as asked, or for a snapshot. Raises what ended it otherwise."""
+        """One worker's life, until it finished as requested, or for a snapshot. Raises what ended it otherwise."""
         self._commits.finish_intents()
         if not self._stop.is_ending():
             self._snapshot.run(self._stop.ending, self._health.mended)
@@ -227,7 +227,7 @@ class JobRun:
             self._worker.send(Finish())
 
     def _is_to_end(self) -> bool:
-        """As asked, or since the rows of a table without a key come before any change is read."""
+        """As requested, or since the rows of a table without a key come before any change is read."""
         if self._stop.is_ending():
             return True
         is_due = self._snapshot.is_due()
@@ -255,7 +255,7 @@ class JobRun:
                 self._channels.doubt(tokens)
             case DdlMet():
                 self._follow(message)
-            case Asked(second=second):  # what the worker goes by from here on must not be forgotten with it
+            case Asked(second=second):  # what the worker relies on from here on must survive it
                 self._ledger.keep_asked(second)
                 self._worker.send(Kept())
             case SourceTrouble(error=error):

@@ -1,6 +1,6 @@
 """What a run of a job is given.
 
-Owns: its options, whom it tells, the plan of its workers.
+Owns: its options, its listeners, the plan of its workers.
 Must not know: what a run does with them.
 """
 
@@ -25,10 +25,10 @@ from syncmgr.pipeline.messages import Limits, WorkerChannel, WorkerPlan
 class RunOptions:
     """What a run needs to know of its job. `folder`: the job's own staging folder.
 
-    `finish_second`: a worker that was told to finish and has not ended by then is killed; what it staged and did not
-    send is read again. `families`: whose new tables join the job. `synced_until`: what is stored of how far its
-    source's time is in the lake, unix seconds, 0.0: nothing. `leaves_out`: a table that cannot be read on stops alone,
-    since it can be brought back.
+    `finish_second`: a worker that was asked to finish and has not ended by then is killed; what it staged and did not
+    send is read again. `families`: those whose new tables join the job. `synced_until`: the stored source time up to
+    which the lake is complete, unix seconds, 0.0: none. `leaves_out`: a table that cannot be read further stops alone,
+    since it can be restored.
     """
 
     job_id: int
@@ -47,12 +47,12 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listeners:
-    """Whom a run tells. All are called from the run's own threads."""
+    """The listeners of a run. All are called from the run's own threads."""
 
-    on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
-    on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
-    # Tables that have come, and the place after their statement: why each does not join, None: it does, and the run is
-    # told to finish. None of all: nobody can say; the run ends, and the next one tells them again.
+    on_trouble: Callable[[SyncError | None], None]  # a transient error is being retried; None: it has passed
+    on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as requested
+    # New tables, and the place after their statement: why each does not join, None: it does, and the run is asked to #
+    # finish. None for all: not decided; the run ends, and the next one reports them again.
     on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None] = lambda *_: {}
 
 

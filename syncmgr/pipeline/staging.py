@@ -1,6 +1,6 @@
 """The folder in which the workers of a job stage rows.
 
-Owns: what of it may go, and how.
+Owns: which parts of it may be deleted, and how.
 Must not know: why files are still wanted.
 """
 
@@ -26,8 +26,8 @@ class Ledger(Protocol):
 def sweep_unnamed(staging: Path, ledger: Ledger, last: Epoch) -> None:
     """Delete what neither an epoch that is to be committed nor the last epoch's open XA transactions name.
 
-    Whoever stood still for long may have been replaced: what was there, and what is wanted of it, holds if the
-    metadata are ours afterwards. Files of the one that takes over later are not among them.
+    A frontend that was suspended for long may have been replaced: the list of files, and which are wanted, is valid if
+    the metadata are ours afterwards. Files of a later owner are not among them.
     """
     there = listed(staging)
     wanted = (*ledger.intents(), *ledger.backlog())
@@ -38,15 +38,15 @@ def sweep_unnamed(staging: Path, ledger: Ledger, last: Epoch) -> None:
 
 
 def listed(staging: Path) -> Listed:
-    """What is there now. Workers make folders of files: what is something else is somebody's, and stays."""
+    """What exists now. Workers create folders of files: anything else is not ours, and stays."""
     folders = [path for path in staging.glob("*") if path.is_dir()]
     return {folder: [path for path in folder.glob("*") if not path.is_dir()] for folder in folders}
 
 
 def sweep(there: Listed, kept: Collection[str]) -> None:
-    """Delete what earlier lives had staged when it was listed, but for the files that are kept.
+    """Delete what earlier processes had staged when it was listed, except the files that are kept.
 
-    The worker of a frontend that was killed may still write. Raises DISK_FULL, NOT_WRITABLE, which are tried again.
+    The worker of a frontend that was killed may still write. Raises DISK_FULL, NOT_WRITABLE, which are retried.
     """
     for folder, files in there.items():
         try:
@@ -64,5 +64,5 @@ def _sweep(folder: Path, files: Collection[Path], kept: Collection[str]) -> None
     try:
         folder.rmdir()
     except OSError as error:
-        if error.errno not in {errno.ENOTEMPTY, errno.ENOENT}:  # it wrote once more: the next life sweeps that
+        if error.errno not in {errno.ENOTEMPTY, errno.ENOENT}:  # it wrote once more: the next process deletes that
             raise

@@ -1,4 +1,4 @@
-"""How the tables of a run stand.
+"""The states of the tables of a run.
 
 Owns: the one state of each of its channels.
 Must not know: what a state allows, what changes it.
@@ -21,7 +21,7 @@ class Standings:
     def __init__(
         self, channels: Sequence[ChannelDescription], loads: Mapping[str, Load] = MappingProxyType({})
     ) -> None:
-        """As what is stored says; changes that wait are told later."""
+        """As the stored facts say; waiting changes are reported later."""
         self._lock = threading.Lock()
         self._tables = {channel.token: channel.source.label for channel in channels}
         self._known = {
@@ -41,5 +41,5 @@ class Standings:
             self._known[token] = step(self._known[token])
 
     def obstacle(self, token: str) -> SyncError | None:
-        """Why changes of a table do not go in; None: they do, or will by themselves."""
+        """Why changes of a table are not committed; None: they are, or will be by themselves."""
         return obstacle(self._known[token], self._tables[token])

@@ -1,7 +1,7 @@
-"""Up to where of its source's time the lake has all that a run reads: its watermark, as stream processors say.
+"""The source time up to which the lake has everything that a run reads: its watermark, as in stream processors.
 
 Owns: what the worker last said, which epoch is being committed, and what follows from both. Times are unix seconds.
-Must not know: who asks. Tables that are behind the others are the caller's.
+Must not know: its callers. Tables that are behind the others are the caller's.
 """
 
 import threading
@@ -15,7 +15,7 @@ from syncmgr.pipeline.messages import Progress
 
 
 class Watermark:
-    """Of one run. Safe to use from any thread; it never falls."""
+    """Of one run. Safe to use from any thread; it never decreases."""
 
     def __init__(self, known_until: float, clock: Callable[[], float] = time.time) -> None:
         """`known_until`: by an earlier run, 0.0: nothing is known."""
@@ -32,14 +32,14 @@ class Watermark:
             self._reached(last)
 
     def heard(self, progress: Progress) -> None:
-        """What the worker said overtakes the epochs that it sent before."""
+        """The worker's messages overtake the epochs that it sent before."""
         with self._lock:
             self._progress = progress
             self._advance()
 
     def commits(self, epoch: Epoch) -> Epoch:
-        """Its rows are neither staged nor in any more. They came after all that was known, whatever time their
-        sessions have set: so nothing falls where a table has to wait with them.
+        """Its rows are no longer staged, nor committed. They came after everything that was known, whatever time their
+        sessions have set: so the watermark does not decrease if a table has to wait with them.
         """
         with self._lock:
             dated = replace(epoch, oldest_time=max(epoch.since, self._known)) if epoch.since else epoch
@@ -47,19 +47,19 @@ class Watermark:
             return dated
 
     def committed(self) -> None:
-        """All channels have it, but for those that are behind."""
+        """All channels have it, except those that are behind."""
         with self._lock:
             if self._committing is not None:
                 committed, self._committing = self._committing, None
                 self._reached(committed)
 
     def lost(self) -> None:
-        """The worker is gone: nobody knows what the source has."""
+        """The worker is gone: it is not known what the source has."""
         with self._lock:
             self._progress = self._committing = None
 
     def reading(self) -> Reading | None:
-        """None where no worker has said anything yet."""
+        """None if no worker has reported anything yet."""
         with self._lock:
             return None if self._progress is None else self._reading(self._progress)
 

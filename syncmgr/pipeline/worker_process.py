@@ -1,6 +1,6 @@
-"""One life of a worker process, and the pipe to it.
+"""One run of a worker process, and the pipe to it.
 
-Owns: start and end of the process, the order of what it says, what the loss of the pipe means.
+Owns: start and end of the process, the order of its messages, what the loss of the pipe means.
 Must not know: what is said, what is done about an end.
 """
 
@@ -54,13 +54,13 @@ class WorkerProcess:
         self._on_progress = on_progress
         self._sending = threading.Lock()
         self._over = False
-        # One epoch staged behind the one in commit, one more that a DDL or the end cuts early, and the troubles of a
-        # source that comes and goes while a commit takes long; past that the worker waits.
+        # One epoch staged after the one in commit, one more that a DDL or the end cuts early, and the errors of a
+        # flapping # source during a long commit; past that the worker waits.
         self._inbox: queue.Queue[FromWorker | None] = queue.Queue(maxsize=INBOX)
         threading.Thread(target=self._read, name="worker-pipe", daemon=True).start()
 
     def _read(self) -> None:
-        """Until the pipe ends, which None tells, whatever ended it."""
+        """Until the pipe ends, which None signals, whatever ended it."""
         try:
             with contextlib.suppress(EOFError, OSError):
                 while True:
@@ -70,20 +70,20 @@ class WorkerProcess:
 
     def _take(self, message: FromWorker) -> None:
         if isinstance(message, Progress):
-            if not self._over:  # what was true before the end says nothing of what ended it
+            if not self._over:  # what was true before the end says nothing about its cause
                 self._on_progress(message)
         else:
             self._put(message)
 
     def _put(self, message: FromWorker | None) -> None:
-        """Waits for room, but not for a life that is over."""
+        """Waits for room, but not for a process that has ended."""
         while not self._over:
             with contextlib.suppress(queue.Full):
                 self._inbox.put(message, timeout=POLL_SECOND)
                 return
 
     def receive(self, timeout: float) -> FromWorker | None:
-        """The next message, None if none came. Raises WorkerLost when the process is gone."""
+        """The next message, None if none arrived. Raises WorkerLost when the process is gone."""
         try:
             message = self._inbox.get(timeout=timeout)
         except queue.Empty:
@@ -94,13 +94,13 @@ class WorkerProcess:
         return message
 
     def send(self, message: ToWorker) -> None:
-        """To a worker that is gone: nothing; `receive` tells."""
+        """Does nothing if the worker is gone; `receive` reports that."""
         with contextlib.suppress(OSError), self._sending:
             self._connection.send(message)
 
     def end(self) -> None:
-        """Kills the process and waits for nothing. The server has taken the status of one that is dead: its number may
-        be somebody else's by now.
+        """Kills the process without waiting. The server has collected the status of a dead one: its number may belong
+        to another process by now.
         """
         if self.process.is_alive():
             self.process.kill()
@@ -113,8 +113,8 @@ class WorkerProcess:
 
 
 def _started(name: str, arguments: tuple[WorkerPlan, worker.OpenSource, Connection]) -> BaseProcess:
-    """The worker. Whoever cleans the folder of temporary files may have taken the fork server's socket away: then it
-    is a process that loads everything itself.
+    """The worker. A cleaner of temporary files may have deleted the fork server's socket: then it is a process that
+    loads everything itself.
     """
     process: BaseProcess = FORK_SERVER.Process(target=worker.main, args=arguments, name=name, daemon=True)
     try:

@@ -1,1 +1,1 @@
-"""Where changes come from: one folder a kind of source."""
+"""Where changes come from: one folder per kind of source."""

@@ -1,7 +1,7 @@
-"""Questions to sources that may be given up.
+"""Queries to sources that may be given up.
 
-Owns: the sockets of whoever asks, which all may be shut from any thread, and until when that may be.
-Must not know: protocols, what is asked, who gives up.
+Owns: the sockets of the callers, which may all be shut down from any thread, and until when that is possible.
+Must not know: protocols, what is queried, who gives up.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ Opened: TypeAlias = Callable[[socket.socket], None]
 
 
 class Cancellation:
-    """`give_up` and `is_given_up` are for any thread, the rest for those that ask."""
+    """`give_up` and `is_given_up` are for any thread, the rest for those that query."""
 
     def __init__(self) -> None:
         self._given_up = False
@@ -29,7 +29,7 @@ class Cancellation:
 
     @contextlib.contextmanager
     def here(self) -> Iterator[None]:
-        """What this thread asks inside, wherever in the call, is given up with this."""
+        """Whatever this thread queries inside, anywhere in the call, is given up with this."""
         token = _here.set(self)
         try:
             with self.interrupted():
@@ -39,7 +39,7 @@ class Cancellation:
 
     @contextlib.contextmanager
     def interrupted(self) -> Iterator[None]:
-        """Raises INTERRUPTED in place of whatever error its context ends with once this is given up."""
+        """Raises INTERRUPTED instead of any error that ends its context once this is given up."""
         try:
             yield
         except SyncError as error:
@@ -48,7 +48,7 @@ class Cancellation:
             raise
 
     def opened(self, made: socket.socket) -> None:
-        """A socket is there that will be waited at. Raises INTERRUPTED."""
+        """A socket exists on which the caller will wait. Raises INTERRUPTED."""
         with self._lock:
             self._sockets.add(made)
         self.check()
@@ -63,13 +63,13 @@ class Cancellation:
         return self._given_up
 
     def has_answers(self) -> None:
-        """All is asked that changes depend on, and what comes is finished. Raises INTERRUPTED."""
+        """All queries that changes depend on are done, and what follows is completed. Raises INTERRUPTED."""
         with self._lock:
             self.check()
             self._has_answers = True
 
     def give_up(self) -> bool:
-        """Whatever is being asked, and will be. Returns at once: whether it was not too late."""
+        """Gives up all present and future queries. Returns at once: whether it was not too late."""
         with self._lock:
             self._given_up = self._given_up or not self._has_answers
             for made in self._sockets if self._given_up else ():
@@ -81,21 +81,21 @@ _here: Final = ContextVar[Cancellation | None]("_here", default=None)
 
 
 def opened(made: socket.socket) -> None:
-    """To whom this thread asks for, if there is somebody who may give up. Raises INTERRUPTED."""
+    """To the one for whom this thread queries, if that may give up. Raises INTERRUPTED."""
     asking = _here.get()
     if asking is not None:
         asking.opened(made)
 
 
 def check() -> None:
-    """Between questions. Raises INTERRUPTED where they are given up."""
+    """Between queries. Raises INTERRUPTED if they are given up."""
     asking = _here.get()
     if asking is not None:
         asking.check()
 
 
 def has_answers() -> None:
-    """Before the first change: what comes is finished, or undone, as a whole. Raises INTERRUPTED."""
+    """Before the first change: what follows is completed, or undone, as a whole. Raises INTERRUPTED."""
     asking = _here.get()
     if asking is not None:
         asking.has_answers()
@@ -110,7 +110,7 @@ def connected(host: str, port: int, seconds: float, opened: Opened) -> socket.so
             opened(made)
             made.settimeout(seconds)
             made.connect(address)
-            opened(made)  # it may have been shut before it had begun to connect, which shuts nothing
+            opened(made)  # it may have been shut down before it began to connect, which has no effect
         except BaseException as error:
             made.close()
             if not isinstance(error, OSError):

@@ -1,4 +1,4 @@
-"""What the rest of the house asks of a source.
+"""What the rest of the program requires of a source.
 
 Owns: the ports of a kind of source, of one source, of its rows and of its changes.
 Must not know: kinds of sources.
@@ -23,16 +23,16 @@ from syncmgr.job.source import SourceDescription
 from syncmgr.job.types.schema import SourceTable
 
 Table = tuple[str, str]
-Trouble = Callable[[SyncError | None], None]  # what goes wrong and is tried again; None: it is past
-Keep = Callable[[int], None]  # the second of an answer, over every end of the process
+Trouble = Callable[[SyncError | None], None]  # an error that is retried; None: it has passed
+Keep = Callable[[int], None]  # the second of an answer, which survives every end of the process
 
 
 class Inspected(Protocol):
-    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
+    """What the source server said at CREATE SYNC. Tables in the requested order.
 
     `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `server_time`: unix seconds.
-    `known_at`: the place in the binlog at which the tables are as they were told. `full_metadata`: the binlog has the
-    names of columns.
+    `known_at`: the place in the binlog at which the tables are as described. `full_metadata`: the binlog has column
+    names.
     """
 
     @property
@@ -53,7 +53,7 @@ class SourceStream(Protocol):
     """A canal destination or a MySQL server, read from the position it was opened at."""
 
     def get(self, timeout: float) -> Batch | None:
-        """The next batch, None if nothing came in time. Raises SyncError for what a retry does not mend."""
+        """The next batch, None if nothing came in time. Raises SyncError for errors that a retry does not fix."""
 
     def ack(self, end: Position) -> None:
         """Everything up to `end` is in the lake."""
@@ -62,24 +62,24 @@ class SourceStream(Protocol):
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
 
     def caught_up_at(self) -> float:
-        """The source had nothing more at this unix time of its clock than what `get` had given before its last call
-        began; 0.0: not known. It never falls.
+        """At this unix time of its clock the source had nothing beyond what `get` had given before its last call began;
+        0.0: not known. It never decreases.
         """
 
     def server(self) -> str:
-        """`host:port` of who is read now, "" where nobody is."""
+        """`host:port` of the server that is read now, "" if none is."""
 
     def close(self) -> None:
         """From any thread, at once; a get that waits ends."""
 
     def follow(self, channels: "Sequence[ChannelPlan]", /) -> None:
-        """What is wanted after a Ddl with `said`, which holds reading back. Of a source that can FOLLOW_DDL: others
-        give none. Not beside `get`.
+        """What is wanted after a Ddl with `said`, which stops reading. For a source that can FOLLOW_DDL: others give
+        none. Not concurrently with `get`.
         """
 
 
 class ChannelPlan(Protocol):
-    """What of a worker's channel matters to a source."""
+    """The part of a worker's channel that matters to a source."""
 
     @property
     def token(self) -> str: ...
@@ -106,14 +106,14 @@ class ChannelPlan(Protocol):
 
 
 class PreparedRows(Protocol):
-    """What of an XA transaction that is open matters to a source."""
+    """The part of an open XA transaction that matters to a source."""
 
     @property
     def files(self) -> Mapping[str, object]: ...
 
 
 class Plan(Protocol):
-    """What of a worker's plan matters to a source."""
+    """The part of a worker's plan that matters to a source."""
 
     @property
     def start(self) -> Position: ...
@@ -128,27 +128,27 @@ class Plan(Protocol):
 
 
 class OpenStream(Protocol):
-    """Opens the changes of a job in its worker's process, to which it travels."""
+    """Opens the changes of a job in its worker's process, to which it is sent."""
 
     def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> SourceStream: ...
 
 
 class Point(Protocol):
-    """The hand-shake with the reading of a table without a key."""
+    """The handshake with the reader of a table without a key."""
 
     def find(self, ended: Callable[[], bool]) -> Position | None:
-        """Where the reading stands in the binlog; None: it `ended` before it read."""
+        """The place of the read in the binlog; None: it `ended` before it read."""
 
     def release(self) -> None:
         """The rows may be read."""
 
 
 class SnapshotSource(Protocol):
-    """What a snapshot asks the server beside the rows."""
+    """What a snapshot queries from the server besides the rows."""
 
     def give_up(self) -> None: ...
     def settle(self, start: Position) -> ChunkReader:
-        """What reads the rows of the server that is asked from now on."""
+        """What reads the rows of the server that is queried from now on."""
 
     def await_seen(self, table: SourceTable, start: Position) -> None: ...
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan: ...
@@ -171,20 +171,20 @@ class SourceTables(Protocol):
     """Of a source that can TELL_TABLES."""
 
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
-        """The tables of the databases that are like one of these patterns of LIKE."""
+        """The tables of the databases that match one of these LIKE patterns."""
 
     def end(self) -> Position:
         """Where its changes end now."""
 
     def named(self, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
-        """The tables of the families that statements after a place make, as far as a look of a moment sees."""
+        """The tables of the families that statements after a place create, as far as a brief look sees."""
 
 
 class Source(Protocol):
-    """One source, as a job describes it. Every call may block up to the settings' time-outs."""
+    """One source, as a job describes it. Every call may block up to the settings' timeouts."""
 
     def inspect(self, tables: Sequence[Table], locked: Locked, /) -> Inspected:
-        """What CREATE SYNC must know. Raises SyncError for whatever forbids the job."""
+        """What CREATE SYNC must know. Raises SyncError for anything that forbids the job."""
 
     @property
     def rows(self) -> SourceRows | None: ...
@@ -203,7 +203,7 @@ class SourceKind(Protocol):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """That a worker needs: they start no thread."""
+        """The modules that a worker needs: they start no thread."""
 
     def described(self, told: Mapping[str, str]) -> SourceDescription:
         """Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""

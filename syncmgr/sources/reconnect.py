@@ -1,6 +1,6 @@
-"""The line to a source: when it is made again, and how it is cut from another thread.
+"""The connection to a source: when it is made again, and how it is cut from another thread.
 
-Owns: the back-off between attempts, the socket that may be shut, the error that ended it.
+Owns: the back-off between attempts, the socket that may be shut down, the error that ended it.
 Must not know: protocols, what is read.
 """
 
@@ -15,14 +15,14 @@ from syncmgr.errors import SyncError
 from syncmgr.job.backoff import Retry, Series
 from syncmgr.job.rows.batch import Batch
 
-STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures
+STEADY_SECOND: Final = 30.0  # a connection that lived this long ends a series of failures
 
 
 class Reconnector:
     """Belongs to the thread that reads; `close` and `closed` are for any."""
 
     def __init__(self, retry: Retry, trouble: Callable[[SyncError | None], None]) -> None:
-        """`trouble` hears of each failure that is retried, and None once it has passed."""
+        """`trouble` is called with each failure that is retried, and with None once it has passed."""
         self._retry = retry
         self._trouble = trouble
         self._series = Series()
@@ -33,8 +33,8 @@ class Reconnector:
         self._socket: socket.socket | None = None
 
     def get(self, read: Callable[[], Batch | None], last: Callable[[], Batch | None]) -> Batch | None:
-        """What `read` gives; None once it is closed. What `read` raises is for good: it comes again at every further
-        call, the first time behind what `last` still has.
+        """What `read` returns; None once it is closed. An error of `read` is final: every further call raises it again,
+        the first time after what `last` still has.
         """
         if self.closed:
             return None
@@ -55,7 +55,7 @@ class Reconnector:
 
     @property
     def steady(self) -> bool:
-        """Whether the connection that there was had lived for long."""
+        """Whether the former connection had lived for long."""
         return bool(self._connected_at) and time.monotonic() - self._connected_at > STEADY_SECOND
 
     def is_due(self, deadline: float) -> bool:
@@ -66,24 +66,24 @@ class Reconnector:
         return time.monotonic() >= self._retry_at
 
     def opened(self, connected: socket.socket) -> None:
-        """A socket is there, before the first byte."""
+        """A socket exists, before the first byte."""
         with self._lock:
             self._socket = connected
             if self.closed:
                 shut(connected)
 
     def connected(self) -> None:
-        """The other side has let us in: the trouble has passed."""
+        """The other side has accepted us: the error has passed."""
         self._connected_at = time.monotonic()
         if self._series.failures:
             self._trouble(None)
 
     def progressed(self) -> None:
-        """Rows came: the next failure begins a new series."""
+        """Rows arrived: the next failure begins a new series."""
         self._series = Series()
 
     def lost(self, error: SyncError) -> None:
-        """The connection is gone, or could not be made. Raises the error where that has lasted too long."""
+        """The connection is gone, or could not be made. Raises the error if that has lasted too long."""
         if self.closed:
             return
         if self.steady:
@@ -96,12 +96,12 @@ class Reconnector:
         self._trouble(error)
 
     def dropped(self) -> None:
-        """The socket is no longer ours to shut."""
+        """The socket is no longer ours to shut down."""
         with self._lock:
             self._socket = None
 
     def close(self) -> None:
-        """From any thread, at once: whoever waits for bytes is told that there are none."""
+        """From any thread, at once: a waiting reader gets the end of the stream."""
         self._closed.set()
         with self._lock:
             if self._socket is not None:
@@ -109,6 +109,6 @@ class Reconnector:
 
 
 def shut(connected: socket.socket) -> None:
-    """A TLS socket's own shutdown would pull its state from under the reader."""
+    """A TLS socket's own shutdown would destroy its state while the reader uses it."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connected, socket.SHUT_RDWR)

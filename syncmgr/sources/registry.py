@@ -1,6 +1,6 @@
 """The kinds of sources.
 
-Owns: which there are.
+Owns: which kinds exist.
 Must not know: what they are.
 """
 

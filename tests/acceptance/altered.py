@@ -33,7 +33,7 @@ class Altered:
         rows: int = 0,
         properties: str = "",
     ) -> None:
-        """`rows`: that are there before the job, which begins with a snapshot then."""
+        """`rows`: those that exist before the job, which then begins with a snapshot."""
         self.name = name
         self.mysql = mysql
         self.fe = fe

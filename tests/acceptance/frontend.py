@@ -37,7 +37,7 @@ class FrontendProcess:
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir(parents=True, exist_ok=True)
         values: dict[str, object] = {"sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
-        values["query_nice"] = 0  # else a SELECT would stand behind every other test of the machine
+        values["query_nice"] = 0  # otherwise a SELECT would queue after every other test on the machine
         values |= {"query_port": self.port, "jars_dir": jvm.jars_dir(folder), **jvm.flags(), **(settings or {})}
         lines = (f"{name} = {value}\n" for name, value in values.items())
         self.conf.write_text("".join(lines))
@@ -71,7 +71,7 @@ class FrontendProcess:
         (self._armed / point).touch()
 
     def is_armed(self, point: CrashPoint) -> bool:
-        """Whether nobody has come there yet."""
+        """Whether no process has reached it yet."""
         return (self._armed / point).exists()
 
     def die_at(self, point: CrashPoint) -> None:

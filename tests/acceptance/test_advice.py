@@ -36,7 +36,7 @@ class Patient(Altered):
         return str(self.job["Status"]["advice"])
 
     def until_told(self, code: Code, provoke: Callable[[], object] = lambda: None) -> str:
-        """The advice, of a job that goes on by itself: it may be well a moment later, until it is tried again."""
+        """The advice, of a job that goes on by itself: it may look fine for a moment, until it is retried."""
         advice: list[str] = []
 
         def told() -> bool:
@@ -53,7 +53,7 @@ class Patient(Altered):
         self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
 
     def pause(self) -> None:
-        """Until nobody reads any more."""
+        """Until it is no longer read."""
         self.fe.sql(f"PAUSE SYNC JOB {self.name}.job1")
         until(lambda: self.job["Status"]["server"] is None, why="the pause")
 
@@ -101,7 +101,7 @@ class Patient(Altered):
 
 
 def test_a_value_is_kept_out_by_a_property(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20113: SET on_value_error and RESUME; the row is told as a dead letter."""
+    """20113: SET on_value_error and RESUME; the row is reported as a dead letter."""
     t = Patient("advised_value", mysql_server, frontend)
     mysql_server.run("ALTER TABLE advised_value.t ADD day DATE")
     t.run("INSERT INTO advised_value.t VALUES (1, 1, 'good', 1, '2024-02-29')")
@@ -116,7 +116,7 @@ def test_a_value_is_kept_out_by_a_property(mysql_server: MysqlServer, frontend: 
 
 
 def test_a_value_that_was_mended_is_read_again(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20113: mending the row at the source helps together with RESYNC TABLE, as the binlog has the old one."""
+    """20113: fixing the row at the source helps together with RESYNC TABLE, since the binlog has the old one."""
     t = Patient("advised_mend", mysql_server, frontend)
     mysql_server.run("ALTER TABLE advised_mend.t ADD day DATE")
     mysql_server.run("SET sql_mode = ''", "INSERT INTO advised_mend.t VALUES (2, 2, 'bad', 2, '0000-00-00')")
@@ -241,7 +241,7 @@ def test_who_is_let_in_again_goes_on(
     cure: str,
     code: Code,
 ) -> None:
-    """20102 and 20103: mended on the server, by the GRANT of the message, then RESUME; nothing is lost meanwhile."""
+    """20102 and 20103: fixed on the server, by the GRANT of the message, then RESUME; nothing is lost meanwhile."""
     t = Patient(name, mysql_server, frontend)
     frontend.sql(f"STOP SYNC JOB {name}.job1")
     binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "{reader}"'

@@ -57,7 +57,7 @@ class CanalPatient(Patient):
         )
 
     def anew(self) -> None:
-        """As the advice says, where canal would give the next job the same event."""
+        """As the advice says, if canal would give the next job the same event."""
         self.in_line()
         self.canal.stop()
         shutil.rmtree(self.canal.folder / "data")
@@ -131,7 +131,7 @@ def test_a_reader_that_canal_refuses_is_let_in(
 def test_somebody_else_at_the_address_of_canal_passes(
     mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start
 ) -> None:
-    """20126: the job resumes by itself once canal answers again, and lacks nothing of meanwhile."""
+    """20126: the job resumes by itself once canal answers again, and lacks nothing written meanwhile."""
     server = canal()
     proxy = Proxy(server.port)
     t = CanalPatient("advised_stranger", mysql_server, frontend, server)
@@ -166,7 +166,7 @@ def test_what_the_first_rows_refuse_is_made_otherwise(
     more: str,
     said: str,
 ) -> None:
-    """20012 and 20116: by STOP and another job; the rows come, since canal was not told to go on."""
+    """20012 and 20116: by STOP and another job; the rows arrive, since nothing was acknowledged to canal."""
     t = CanalPatient(name, mysql_server, frontend, canal())
     t.run(f"CREATE TABLE {name}.s (id BIGINT PRIMARY KEY, a INT, at TIMESTAMP NULL)")
     for target, of_a in (("narrow", kind), ("wide", "INT")):

@@ -1,6 +1,6 @@
 """What Status advises of the lake, of staging and of a run is typed, and the job is well again.
 
-What somebody else does to a target is typed into a Spark of his own.
+What another user does to a target is typed into a separate Spark.
 """
 
 import itertools
@@ -59,7 +59,7 @@ def facts_of(t: Patient) -> dict[str, Any]:
 
 
 def edit(t: Patient, change: Callable[[dict[str, Any]], None]) -> None:
-    """As an engine may leave its metadata whose checks or clock are others than Spark's here."""
+    """Metadata as left by an engine whose checks or clock differ from those of Spark here."""
     file, facts = file_of(t), facts_of(t)
     change(facts)
     number, _, rest = file.name.partition("-")
@@ -73,7 +73,7 @@ def mount(disk: SmallDisk, how: str) -> None:
 
 
 def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
-    """1054: by ALTER TABLE; the rows that are there get their values by RESYNC TABLE, which the advice says, too."""
+    """1054: by ALTER TABLE; existing rows get their values by RESYNC TABLE, as the advice also says."""
     t = Patient("advised_column", mysql_server, frontend, rows=3)
     t.wait_until_equal()
     spark("ALTER TABLE lake.advised_column.t DROP COLUMN d")
@@ -127,7 +127,7 @@ def test_a_target_that_was_rolled_back_is_read_anew(
 def test_shards_that_were_rolled_back_come_with_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, prefix: str, code: Code
 ) -> None:
-    """RESYNC TABLE replaces the rows of one database, and those of the others have gone, too: it is not advised."""
+    """RESYNC TABLE replaces the rows of one database, while those of the others are missing, too: it is not advised."""
     shards = Shards(prefix, mysql_server, frontend)
     statement = shards.statement(rf"FROM TABLES LIKE '{prefix}\_%.orders' INTO orders")
     frontend.sql(statement)
@@ -332,7 +332,7 @@ def test_a_lake_that_may_not_be_written_pauses_the_job(mysql_server: MysqlServer
 
 
 def test_a_failure_of_the_lake_is_read_in_the_log(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20202: the reason is in Msg and in log/fe.log; mended, the job goes on by itself."""
+    """20202: the reason is in Msg and in log/fe.log; once fixed, the job goes on by itself."""
     t = Patient("advised_failed", mysql_server, frontend)
     t.until_well()
     data = file_of(t).parents[1] / "data"
@@ -406,7 +406,7 @@ def test_a_jvm_that_stands_still_is_told(mysql_server: MysqlServer, frontend: Fr
 
 
 def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20229: mended and RESUMED, or left out; none of its rows is lost, and the other table goes on."""
+    """20229: fixed and RESUMED, or left out; none of its rows is lost, and the other table goes on."""
     t = Patient("advised_stuck", mysql_server, frontend, tables=("t", "u"))
     t.until_well()
     t.alter('SET ("max_channel_backlog_bytes" = "1")')
@@ -479,7 +479,7 @@ def started_by(fe: FrontendProcess, program: str, environment: Mapping[str, str]
 
 @pytest.mark.long
 def test_a_job_waits_for_java(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """20207: once the frontend is started again where there is one, the job goes on by itself."""
+    """20207: once the frontend is restarted with a Java, the job goes on by itself."""
     fe = FrontendProcess(tmp_path).start()
     try:
         t = Patient("advised_java", mysql_server, fe)
@@ -502,7 +502,7 @@ def test_a_job_waits_for_java(mysql_server: MysqlServer, tmp_path: Path) -> None
 
 @pytest.mark.long
 def test_a_fault_is_reported_and_skips_nothing(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """1105: log/fe.log has what a report needs; the job tries again by itself, and is well once the fault is gone."""
+    """1105: log/fe.log has what a report needs; the job retries by itself, and recovers once the fault is gone."""
     fe = FrontendProcess(tmp_path)
     try:
         with started_by(fe, FAULTY):

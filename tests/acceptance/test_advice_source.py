@@ -1,4 +1,4 @@
-"""What Status advises of a source is typed, and the job is well again; beside what test_advice.py has."""
+"""What Status advises for a source is typed, and the job recovers; in addition to test_advice.py."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def test_a_statement_in_place_of_rows_is_made_good(mysql_server: MysqlServer, fr
 def test_what_was_asked_too_late_is_compared(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20164: RESYNC TABLE for what differs, and RESUME passes the statement."""
     t = Patient("advised_late", mysql_server, frontend, rows=3)
-    # The row after it commits a position past the CREATE TABLE: read again, it would tell all that is asked too late.
+    # The row after it commits a position past the CREATE TABLE: read again, all its queries would come too late.
     t.run("CREATE TABLE advised_late.o (id INT PRIMARY KEY)", "INSERT INTO advised_late.t VALUES (12, 1, 'after', 1)")
     t.wait_until_equal()
     t.pause()
@@ -195,7 +195,7 @@ def use_id(t: Patient, server_id: int) -> None:
 
 @pytest.mark.long
 def test_another_replica_of_the_same_id_is_ended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20110: the job resumes by itself; or it is made again with another id, at the position of Status."""
+    """20110: the job resumes by itself; or it is created again with another id, at the position of Status."""
     t = Patient("advised_id", mysql_server, frontend)
     frontend.sql("STOP SYNC JOB advised_id.job1")
     t.make("(FROM advised_id.t INTO t)", start='latest", "mysql.server_id" = "471100')
@@ -260,7 +260,7 @@ def test_somebody_else_at_the_address_passes(
     code: Code,
     said: str,
 ) -> None:
-    """20172 and 20173: the job resumes by itself once the server answers again, and lacks nothing of meanwhile."""
+    """20172 and 20173: the job resumes by itself once the server answers again, and lacks nothing written meanwhile."""
     t = Patient(name, mysql_server, frontend)
     frontend.sql(f"STOP SYNC JOB {name}.job1")
     proxy = Proxy(mysql_server.port)
@@ -379,7 +379,7 @@ def test_a_replica_that_leaves_rows_out_is_left_alone(frontend: FrontendProcess,
             t.resume()
             assert advised in t.until_paused(Code.REPLICA_FILTERED)
             if advised.endswith("RESUME"):
-                filtering(replica, "()")  # nothing that it left out is there any more: it is as if made anew
+                filtering(replica, "()")  # nothing that it left out exists any more: it is as if recreated
                 t.resume()
             else:
                 t.again()

@@ -53,7 +53,7 @@ def added(t: Altered, table: str) -> None:
 
 
 def streams(t: Altered, table: str) -> None:
-    """Waits until its rows are there and the binlog has passed their end."""
+    """Waits until its rows are in the target and the binlog has passed their end."""
 
     def there() -> bool:
         return bool(t.fe.job(t.name)["Status"]["snapshot"].get(table, {}).get("phase") == "streaming")
@@ -66,7 +66,9 @@ def streams(t: Altered, table: str) -> None:
 
 @pytest.mark.long
 def test_a_table_joins_while_the_others_stream(any_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Its rows come beside the others' changes, of which none waits for it; in the end all are equal to the source."""
+    """Its rows arrive along with the others' changes, none of which waits for it; in the end all are equal to the
+    source.
+    """
     t = Altered(f"joining_{any_server.flavour}", any_server, frontend, rows=50, properties=SMALL)
     t.wait_until_equal()
     t.create("late", ROWS)
@@ -139,7 +141,7 @@ def test_a_table_leaves_and_its_target_stays(mysql_server: MysqlServer, frontend
 
 @pytest.mark.long
 def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Frontend and worker die while its rows are read; nothing is missing and nothing is there twice."""
+    """Frontend and worker die while its rows are read; nothing is missing and nothing is duplicated."""
     t = Altered("joining_dying", mysql_server, frontend, rows=50, properties=SMALL)
     t.wait_until_equal()
     t.create("late", ROWS)
@@ -205,7 +207,7 @@ def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, front
 def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """What the binlog did not tell is mended in one commit, under writes; every look at the table has its rows."""
+    """What the binlog did not contain is repaired in one commit, under writes; every read of the table has its rows."""
     t = Altered("resyncing", mysql_server, frontend, tables=("t", "u"), rows=ROWS)
     t.wait_until_equal()
     t.run("SET sql_log_bin = 0", "UPDATE resyncing.t SET b = 'unseen' WHERE id < 500")
@@ -224,8 +226,8 @@ def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
 
 
 def test_a_part_of_a_table_is_read_anew(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Rows of the condition that were changed, deleted and added unseen are mended, under writes and through a death
-    behind the commit; what is unseen beside them stays as it was.
+    """Rows of the condition that were changed, deleted and added unseen are repaired, under writes and through a death
+    after the commit; other unseen changes stay as they were.
     """
     t = Altered("parting", mysql_server, frontend, tables=("t", "u"), rows=ROWS)
     t.wait_until_equal()
@@ -290,7 +292,7 @@ def _write_below(t: Altered, most: int, ended: threading.Event) -> None:
 def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """A session that logs a part of each row concerns one table: the others go on, Msg says so, RESYNC mends it."""
+    """A session that logs a part of each row affects one table: the others go on, Msg says so, RESYNC fixes it."""
     t = Altered("cutting", mysql_server, frontend, tables=("t", "u"), rows=20)
     t.wait_until_equal()
     t.run("SET SESSION binlog_row_image = MINIMAL", "UPDATE cutting.t SET b = 'cut' WHERE id = 1")
@@ -339,7 +341,7 @@ def test_a_statement_begins_the_reading_of_its_table_again(
 
 
 def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Its rows have a column that nobody told the job of: Msg has both shapes, the others go on, and it comes back."""
+    """Its rows have a column unknown to the job: Msg has both shapes, the others go on, and it is restored."""
     t = Altered("unlogged", mysql_server, frontend, tables=("t", "u"), rows=5)
     t.wait_until_equal()
     t.run("SET sql_log_bin = 0", "ALTER TABLE unlogged.t ADD z INT", "UPDATE unlogged.t SET z = id")

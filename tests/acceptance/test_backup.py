@@ -66,7 +66,7 @@ def refused(command: str, folder: Path, fe: FrontendProcess) -> str:
 
 
 class Shop:
-    """Three tables of a source that somebody writes to all the time, and a job that follows them."""
+    """Three tables of a source under constant writes, and a job that follows them."""
 
     def __init__(self, mysql: MysqlServer, fe: FrontendProcess) -> None:
         self.mysql, self.fe = mysql, fe

@@ -391,7 +391,7 @@ def test_a_source_with_the_wrong_settings_is_refused(ground: Ground, variable: s
 
 
 def test_a_server_without_binlog_and_one_that_lost_it_are_refused(ground: Ground, tmp_path: Path) -> None:
-    """No binlog is told as such, and a position that was purged as one that is no longer there."""
+    """A missing binlog is reported as such, and a purged position as one that no longer exists."""
     own = MysqlServer(tmp_path / "own", variables={"innodb-buffer-pool-size": "16M"}).start()
     try:
         own.run(
@@ -412,7 +412,7 @@ def test_a_server_without_binlog_and_one_that_lost_it_are_refused(ground: Ground
 
 
 def test_a_value_that_does_not_fit_pauses_the_job(ground: Ground) -> None:
-    """What an expression makes of a row is told in Msg, nothing of the row arrives, and STOP still works."""
+    """The error of an expression on a row is reported in Msg, nothing of the row arrives, and STOP still works."""
     channels = "(FROM bad_source.composite INTO amounts (id, place, amount = CONCAT('x', place)))"
     ground.frontend.sql(
         "CREATE TABLE bad.amounts (id BIGINT NOT NULL, place INT NOT NULL, amount DECIMAL(10,2)) UNIQUE KEY(id, place)"

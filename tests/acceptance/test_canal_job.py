@@ -258,7 +258,7 @@ def test_a_torn_transaction_is_shown_until_its_end(
     s.create_sync(server, port=proxy.port)
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (-1)")
     s.wait_until_equal()
-    proxy.rate = 100_000.0  # else it may be whole before anybody has asked
+    proxy.rate = 100_000.0  # otherwise it may be complete before the first query
     rows = (f"INSERT INTO {s.table} (id, note) VALUES ({number}, REPEAT('x', 20000))" for number in range(150))
     s.mysql.run("BEGIN", *rows, "COMMIT")
     until(lambda: s.job()["Status"]["torn"], why="torn")
@@ -310,7 +310,7 @@ def test_a_statement_pauses_a_job_that_has_no_rows_to_read(
 def test_a_cluster_is_followed(
     shop: Callable[..., Shop], canal: Callable[..., CanalServer], zookeeper: ZooKeeper
 ) -> None:
-    """Through ZooKeeper the job finds the active server, follows a takeover, and SHOW names who is read."""
+    """Through ZooKeeper the job finds the active server, follows a takeover, and SHOW names the server that is read."""
     s = shop("canal_cluster")
     first = canal(destination="canal_cluster", zookeeper=zookeeper)
     second = canal(destination="canal_cluster", zookeeper=zookeeper)

@@ -85,7 +85,7 @@ def differing(fe: FrontendProcess, db: str) -> list[dict[str, Any]]:
 def test_both_kinds_of_source_give_the_same_lake_rows(
     any_server: MysqlServer, frontend: FrontendProcess, canal: Callable[..., CanalServer]
 ) -> None:
-    """Every type, by value; canal's job warns of what canal does not tell."""
+    """Every type, by value; canal's job warns of what canal does not report."""
     db = f"types_{any_server.flavour}"
     server = canal(any_server)
     make_source(any_server, db)

@@ -1,4 +1,4 @@
-"""How each table of a job stands is one state, and true whatever the job does."""
+"""Each table of a job has exactly one state, which is correct whatever the job does."""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 TABLES = ("one", "two", "slow")
 STREAMING, SNAPSHOT, STOPPED = "STREAMING", "SNAPSHOT", "STOPPED"
-EPSILON: Final = 0.5  # seconds, beside the longest of a statement: its row has the time at which it began
+EPSILON: Final = 0.5  # seconds, besides the longest statement: its row has the time at which it began
 COLUMNS = "source_table, state, since, error, reason, advice"
 
 
@@ -70,8 +70,9 @@ def fe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
 
 
 def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
-    """Stopped tables are all told, with number, time and cure: while the job runs, while it is paused, after a restart,
-    until RESYNC has brought their rows; the job is as old as the oldest of them. STOP says what goes with it.
+    """All stopped tables are reported, with number, time and cure: while the job runs, while it is paused, after a
+    restart, until RESYNC has brought their rows; the job is as old as the oldest of them. STOP says what is lost with
+    it.
     """
     job = Job("standing", mysql_server, fe, "snapshot")
     job.await_states()

@@ -1,7 +1,7 @@
 """Real clients against a real frontend: the matrix of docs/clients.md is what these tests have seen.
 
 Each client is a program of `clients/` in its own language, which writes one line of JSON a check. A client that this
-machine does not have is skipped (tests/bin/install-clients has them). RECORD_CLIENTS=1 writes the matrix anew.
+machine does not have is skipped (tests/bin/install-clients has them). RECORD_CLIENTS=1 rewrites the matrix.
 """
 
 import json
@@ -32,7 +32,7 @@ DATABASE: Final = "clients"
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """How a client is run, and what must be there for it; `environment` beside that of the test."""
+    """How a client is run, and what it needs; `environment` in addition to that of the test."""
 
     name: str
     command: tuple[str, ...]

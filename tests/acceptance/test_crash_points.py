@@ -224,7 +224,7 @@ def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dyi
 
 @pytest.mark.long
 def test_death_in_upkeep_changes_no_row(dying: Dying) -> None:
-    """Before and behind every commit of fold, compaction and expiry, beside commits that go on."""
+    """Before and after every commit of fold, compaction and expiry, while commits go on."""
     world = dying(rests=True, consistent_point_keep_second=2, upkeep_interval_second=0.5)
     world.fe.kill()
     for point in UPKEEP:
@@ -249,7 +249,7 @@ def _die_in_upkeep(world: World, point: CrashPoint) -> None:
 
 @pytest.mark.long
 def test_death_while_a_table_catches_up_loses_and_doubles_nothing(dying: Dying) -> None:
-    """One table's disk was full and its epochs wait: death behind the commit of one of them, and before the next."""
+    """One table's disk was full and its epochs wait: death after the commit of one of them, and before the next."""
     world = dying(job=False)
     disk = _disk_of(world, "two")
     try:
@@ -274,7 +274,7 @@ def test_death_while_a_table_catches_up_loses_and_doubles_nothing(dying: Dying) 
 
 
 def _disk_of(world: World, table: str) -> SmallDisk:
-    """A small disk where the table's files lie; there are none yet."""
+    """A small disk for the table's files; there are none yet."""
     lake = world.fe.folder / "var" / "lake"
     (place,) = {file.parent.parent for file in below(lake, "*.metadata.json") if f"/{table}" in str(file)}
     try:

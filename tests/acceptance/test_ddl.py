@@ -74,7 +74,7 @@ def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, fronten
 def test_a_type_that_changes_values_has_a_column_of_its_own(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """By policy: rows from before keep theirs in the old column, whatever is written behind it is in the new one."""
+    """By policy: older rows keep their values in the old column, whatever is written after it is in the new one."""
     name = "retyping"
     t = Altered(name, mysql_server, frontend, properties='PROPERTIES ("on_type_change" = "new_column")')
     t.run(
@@ -100,7 +100,7 @@ def test_a_type_that_changes_values_has_a_column_of_its_own(
 
 
 def test_a_target_is_dropped_with_its_source(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """By policy and once, though the frontend dies right behind it: the others go on, the job forgets the table, and
+    """By policy and once, although the frontend dies right after it: the others go on, the job forgets the table, and
     ends with the last one.
     """
     t = Altered(
@@ -175,7 +175,7 @@ def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, f
 
 
 def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """APPLY DDL changes the target as another statement says, SKIP DDL leaves it; rows go on behind either."""
+    """APPLY DDL changes the target as another statement says, SKIP DDL leaves it; rows continue after either."""
     t = Altered("settling", mysql_server, frontend)
     t.run("INSERT INTO settling.t VALUES (1, 1, '5', 1)", "ALTER TABLE settling.t MODIFY b INT")
     t.run("INSERT INTO settling.t VALUES (2, 2, 6, 2)", "ALTER TABLE settling.t ADD e INT AS (a + 1) STORED")

@@ -1,4 +1,4 @@
-"""DDL that spans tables: migration tools, renames of several, a snapshot beside it."""
+"""DDL that spans tables: migration tools, renames of several, a parallel snapshot."""
 
 import random
 import threading
@@ -111,7 +111,7 @@ def test_a_copy_that_a_person_has_filled_is_read_after_resync(
 
 
 def test_several_tables_are_renamed_by_one_statement(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Two synced tables exchange their names, and columns of each change behind it: each target follows its rows."""
+    """Two synced tables exchange their names, and columns of each change after it: each target follows its rows."""
     t = Altered("exchange", mysql_server, frontend, tables=("t", "u"))
     t.run("INSERT INTO exchange.t VALUES (1, 1, 't', 1)", "INSERT INTO exchange.u VALUES (2, 2, 'u', 2)")
     t.run("RENAME TABLE exchange.t TO exchange.x, exchange.u TO exchange.t, exchange.x TO exchange.u")
@@ -125,7 +125,7 @@ CHANGES = 60  # some 20 of them DDL
 
 
 def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """New columns, keys and writes during a snapshot: behind it both sides are equal, column by column."""
+    """New columns, keys and writes during a snapshot: after it both sides are equal, column by column."""
     t = Altered("snapping", mysql_server, frontend, rows=1500, properties='PROPERTIES ("snapshot_chunk_rows" = "100")')
     changing, ended = Changing("snapping.t", t.run, random.Random(9), keys=10_000), threading.Event()
     changing.kept = frozenset({"a", "b", "d"})
@@ -150,7 +150,7 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
 
 @ALIKE
 def test_random_ddl_on_several_tables_leaves_them_equal(any_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Columns and rows of three tables change beside each other, through one job."""
+    """Columns and rows of three tables change concurrently, through one job."""
     db, names = f"several_{any_server.flavour}", ("t", "u", "v")
     t = Altered(db, any_server, frontend, tables=names)
     dice = random.Random(4)

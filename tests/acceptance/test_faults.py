@@ -32,7 +32,7 @@ def small_disk(folder: Path, mebibytes: int) -> SmallDisk:
 
 
 class Place:
-    """A source, a bad network, and a frontend whose metadata lies on a small disk where that is allowed."""
+    """A source, a bad network, and a frontend whose metadata is on a small disk if that is allowed."""
 
     def __init__(self, mysql: MysqlServer, fe: FrontendProcess, proxy: Proxy, meta: SmallDisk | None) -> None:
         self.mysql, self.fe, self.proxy, self.meta = mysql, fe, proxy, meta
@@ -55,7 +55,7 @@ class Place:
             until(lambda table=table: self.is_equal(db, table), why=f"{db}.{table} is as its source")
 
     def await_trouble(self, db: str, code: Code) -> str:
-        """Msg of a job that goes on trying."""
+        """Msg of a job that keeps retrying."""
         jobs: list[dict[str, Any]] = []  # a moment later it may be well, until it is tried again
 
         def told() -> bool:
@@ -107,7 +107,7 @@ def test_an_outage_pauses_no_job(place: Place) -> None:
 
 
 def test_a_slow_network_only_takes_longer(place: Place) -> None:
-    """Rows come, and no error is told."""
+    """Rows arrive, and no error is reported."""
     place.create("slow", "t")
     place.proxy.rate = 60_000.0
     values = ", ".join(f"({n}, '{'x' * 1000}')" for n in range(200))
@@ -119,7 +119,7 @@ def test_a_slow_network_only_takes_longer(place: Place) -> None:
 
 
 def test_a_full_staging_disk_stops_reading_until_there_is_room(place: Place) -> None:
-    """Nothing is lost and nothing has to be mended but the disk."""
+    """Nothing is lost and nothing but the disk has to be fixed."""
     job = place.fe.folder / "var" / "staging"
     disk = small_disk(job, 16)
     try:
@@ -141,7 +141,7 @@ def test_a_full_staging_disk_stops_reading_until_there_is_room(place: Place) -> 
 
 
 def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None:
-    """What cannot be written down is not committed; with room again the job goes on by itself, whatever it met."""
+    """What cannot be stored is not committed; with room again the job goes on by itself, whatever error it met."""
     if place.meta is None:
         pytest.skip("a small disk cannot be mounted here")
     place.create("meta", "t")

@@ -32,7 +32,7 @@ TYPED: Final = re.compile(
 )
 READ: Final = """SELECT job_name FROM information_schema.sync_jobs
     WHERE state = 'RUNNING' AND status->>'$.server' IS NOT NULL AND status->>'$.lag_second' < 10"""
-LOOKS: Final = ("fe ", "SELECT", "DESC")  # whoever looks too early looks again
+LOOKS: Final = ("fe ", "SELECT", "DESC")  # retried if it is too early
 VARIES: Final = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(,\d{3})?", "TIME"),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:\d+(-\d+)?)?", "GTID"),

@@ -120,7 +120,7 @@ def victim(mysql_server: MysqlServer, tmp_path_factory: pytest.TempPathFactory) 
 
 
 class Attack:
-    """In a process of its own; what its rounds told."""
+    """In a process of its own; returns what its rounds reported."""
 
     def __init__(self, name: str, victim: Victim) -> None:
         command = [sys.executable, "-m", "tests.attacks", name, str(victim.fe.port), str(victim.mysql.port)]

@@ -1,4 +1,4 @@
-"""Queries that would harm the others: jobs go on beside them as if nobody asked."""
+"""Queries that would harm the others: jobs go on as if there were no queries."""
 
 import contextlib
 from collections.abc import Iterator
@@ -105,8 +105,8 @@ def hostile(mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Ho
 
 
 def test_a_query_that_never_ends_stops_no_job(hostile: Hostile) -> None:
-    """Two rows of LIKE take every core of the query engine and hear no cancel: rows arrive meanwhile, and the engine is
-    replaced by itself and answers.
+    """Two rows of LIKE take every core of the query engine and ignore a cancel: rows arrive meanwhile, and the engine
+    is replaced automatically and answers.
     """
     fe = hostile.fe
     assert hostile.count() == 0

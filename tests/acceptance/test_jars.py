@@ -28,7 +28,7 @@ def await_rows(t: Patient) -> None:
 @pytest.mark.long
 def test_the_driver_of_mysql_is_fetched_for_the_first_rows(mysql_server: MysqlServer, tmp_path: Path) -> None:
     """20243, 20242: a frontend starts without it and asks for it when a job wants the rows of a table; where Maven
-    has none, or a wrong one, the job says which file, and goes on by itself when that lies in jars_dir.
+    has none, or a wrong one, the job says which file, and goes on by itself once that is in jars_dir.
     """
     repository, jars = JarRepository(tmp_path / "maven"), tmp_path / "jars"
     lay_jars(jars, *OF_THE_LAKE)
@@ -101,7 +101,7 @@ def test_what_is_truncated_or_altered_comes_anew_from_maven(tmp_path: Path) -> N
 
 @pytest.mark.long
 def test_each_jar_has_the_licence_that_notice_tells(tmp_path: Path) -> None:
-    """As its POM says, which Ivy keeps beside what it fetches."""
+    """As its POM says, which Ivy keeps next to what it fetches."""
     packages = (*OF_THE_LAKE, MYSQL_DRIVER)
     names = [package.name for package in packages]
     place = LakePlace(lake_dir=tmp_path, jars_dir=tmp_path, options={})

@@ -1,4 +1,4 @@
-"""A frontend whose lake lies on a disk that loses writes."""
+"""A frontend whose lake is on a disk that loses writes."""
 
 import re
 import sqlite3
@@ -40,7 +40,7 @@ def test_a_table_whose_writes_were_lost_is_set_back(
     mysql_server: MysqlServer, tmp_path: Path, disk: FailingDisk
 ) -> None:
     """20236: the kernel says it once, and neither another try nor a restart makes the rows count; set back to what the
-    message names, the job brings them anew, and they are on the disk.
+    message names, the job writes them again, and they are on the disk.
     """
     fe = FrontendProcess(tmp_path).start()
     t = Patient("lost", mysql_server, fe)

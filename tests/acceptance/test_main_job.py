@@ -96,7 +96,7 @@ def test_every_kind_of_change_arrives(shop: Callable[..., Shop]) -> None:
         cursor.execute("INSERT INTO changes.orders (id) VALUES (77)")
         cursor.execute("ROLLBACK")
     s.wait_until_equal()
-    until(lambda: s.job()["Status"]["commits"] > 0, why="a commit that counts")  # it does after the rows are there
+    until(lambda: s.job()["Status"]["commits"] > 0, why="a commit that counts")  # it does once the rows are there
     job = s.job()
     assert job["State"] == "RUNNING"
     assert job["Msg"] is None

@@ -103,8 +103,8 @@ def synced(open_frontend: FrontendProcess, mysql_server: MysqlServer) -> Fronten
 
 
 def test_files_are_private_whatever_the_umask(synced: FrontendProcess) -> None:
-    """Metadata, lake, staging, logs: no folder and no file has a bit for anybody else, Spark's and a worker's too; the
-    console's certificate alone is for clients, without its key.
+    """Metadata, lake, staging, logs: no folder and no file has a permission bit for other users, including those of
+    Spark and a worker; the console's certificate alone is for clients, without its key.
     """
     made = {path: bits for part in ("var", "log") for path, bits in _bits_below(synced.folder / part)}
     assert {".db", ".parquet", ".avro", ".log", ".key"} <= {path.suffix for path in made}
@@ -158,14 +158,14 @@ def test_a_fe_conf_with_secrets_that_others_read_is_told(open_frontend: Frontend
 
 
 def _bits_below(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Of what is there as long as it takes to look: staged files and those of a compaction go."""
+    """Of files that exist throughout the check: staged files and those of a compaction are deleted meanwhile."""
     for path in files_of.below(folder):
         with contextlib.suppress(FileNotFoundError):
             yield path, _bits(path)
 
 
 def _text(file: Path) -> str:
-    """Empty where it is none, or gone."""
+    """Empty if it is none, or gone."""
     with contextlib.suppress(FileNotFoundError, IsADirectoryError):
         return file.read_text(errors="replace") if file.is_file() else ""
     return ""

@@ -42,7 +42,7 @@ CHANGES = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Typed:
-    """A statement of the session, and what stands below it."""
+    """A statement of the session, and the text below it."""
 
     statement: str
     answer: str

@@ -118,8 +118,8 @@ def rename(catalog: Path, db: str, old: str, new: str) -> None:
 
 @pytest.mark.long
 def test_what_was_restored_alone_stops_the_job(house: House) -> None:
-    """A set-back by one commit that counted, an older lake and older metadata are each told, and no row is skipped;
-    with all of one moment the job goes on.
+    """A set-back by one commit that counted, an older lake and older metadata are each reported, and no row is skipped;
+    with everything of one moment the job goes on.
     """
     assert len(house.folders) == 3
     house.insert()

@@ -49,7 +49,7 @@ def servers(
 
 
 def place_of(server: MysqlServer, start: str) -> str:
-    """Where the server stands, as "start" spells it."""
+    """The position of the server, in the form of "start"."""
     if start == "gtid":
         return str(server.run("SELECT @@global.gtid_executed")[0][0]).replace("\n", "")
     if start == "file":
@@ -155,7 +155,7 @@ TARGETS = {  # by what the columns of the source are
 
 
 class CanalJob(Job):
-    """The same through a canal server that begins with it; `make`: a target, which nobody makes for it."""
+    """The same through a canal server that begins with it; `make`: a target, which is not made automatically for it."""
 
     def __init__(self, server: MysqlServer, fe: FrontendProcess, canal: CanalServer, *, key: bool) -> None:
         self.name = f"matrix{next(NAMES)}"
@@ -343,7 +343,7 @@ def test_a_job_of_one_table_is_mended_in_the_same_way(
 def test_rows_that_change_unseen_are_read_anew_by_themselves(
     servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str
 ) -> None:
-    """Nothing stops at "on_rows_change" = "resync": the partition's rows are gone in the lake, too."""
+    """Nothing stops at "on_rows_change" = "resync": the partition's rows are removed from the lake, too."""
     t = Job(servers[which], frontend, key=True)
     t.alter('SET ("on_rows_change" = "resync")')
     t.wait_until_equal("t")
@@ -434,7 +434,7 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
 
 
 def test_columns_change_while_the_first_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """A wider column in the middle of a job's first snapshot: the statement is followed, and nobody makes a new job."""
+    """A wider column in the middle of a job's first snapshot: the statement is followed, and no new job is needed."""
     slow = 'PROPERTIES ("snapshot_chunk_rows" = "50", "snapshot_max_rows_per_second" = "100")'
     t = Altered("widening", mysql_server, frontend, rows=400, properties=slow)
     until(lambda: t.lake()[1:], why="the first chunk")

@@ -129,7 +129,7 @@ def test_every_mistake_of_fe_conf_is_told_before_anything_starts(tmp_path: Path)
 
 
 def test_a_port_in_use_is_told(home: Home) -> None:
-    """Where somebody else has the port, the start fails and names it; no frontend stays behind."""
+    """If another process has the port, the start fails and names it; no frontend is left running."""
     with socket.create_server(("127.0.0.1", home.port)):
         started = home.start()
     assert started.returncode == 1

@@ -21,7 +21,7 @@ BINLOG = (
     '"mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 ROWS = 300
-FRESH, MOVED = 10_000, 20_000  # the keys of rows that are written begin behind it, and go so far when they are moved
+FRESH, MOVED = 10_000, 20_000  # the keys of written rows begin after it, and go this far when they are moved
 Row = tuple[Any, ...]
 
 
@@ -218,7 +218,7 @@ def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, fro
 
 
 def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Each from its own exact point on; nothing is missing, and nothing is there twice. One that leaves is excluded."""
+    """Each from its own exact point on; nothing is missing, and nothing is duplicated. One that leaves is excluded."""
     shards = Shards("kiosk", mysql_server, frontend, key="")
     fe = shards.fe
     append = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "ignore")'

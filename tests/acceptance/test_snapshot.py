@@ -86,7 +86,7 @@ class Filled:
         return chunks
 
     def listed(self) -> list[tuple[Any, ...]]:
-        """What information_schema tells of the snapshots of this job."""
+        """What information_schema shows of the snapshots of this job."""
         sql = "SELECT source_table, target_table, phase, chunks FROM information_schema.sync_snapshots"
         rows = self.fe.sql(f"{sql} WHERE job_schema = '{self.name}' AND chunks_done <= chunks ORDER BY 1")
         return [tuple(row.values()) for row in rows]
@@ -149,7 +149,7 @@ def filled(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[...
 
 @pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.long), "DISTRIBUTED BY HASH(id) BUCKETS 2"])
 def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled], place: str) -> None:
-    """Snapshot, then binlog: nothing is lost, doubled or left, and SHOW tells how far it is."""
+    """Snapshot, then binlog: nothing is lost, duplicated or left over, and SHOW reports its progress."""
     f = filled(f"snap{len(place)}", place)
     with f.writing():
         f.create_sync(rate=300)
@@ -167,7 +167,7 @@ def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled],
 
 
 def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> None:
-    """What the source does not have any more would stay in it for ever."""
+    """What the source no longer has would stay in it forever."""
     f = filled("refused")
     f.create_sync(rows=ROWS)
     f.wait_until_equal()
@@ -240,7 +240,7 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
         done = f.done()
         until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after Spark's death")
         f.hurry()
-        # else it forgets rows that its binlog tells
+        # otherwise it loses rows that its binlog has
         f.mysql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS")
         f.mysql.kill()
         f.mysql.start()
@@ -248,7 +248,7 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
 
 
 def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) -> None:
-    """Without SELECT on one table the other streams, and Msg says why; with it, it comes by itself."""
+    """Without SELECT on one table the other streams, and Msg says why; with it, the rows arrive automatically."""
     f = filled("alone")
     f.mysql.run(
         "CREATE USER alone IDENTIFIED BY ''",
@@ -272,8 +272,8 @@ def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) ->
 
 
 def test_one_without_a_key_that_fails_comes_by_itself(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """Its value is told, the other table streams; mended, it has each row once, and is not emptied by a TRUNCATE that
-    stands in the binlog before its point.
+    """Its value is reported, the other table streams; once fixed, it has each row once, and is not emptied by a
+    TRUNCATE that is in the binlog before its point.
     """
     mysql, fe, tables = mysql_server, frontend, ("logged", "emptied")
     mysql.run("CREATE DATABASE keyless", "CREATE TABLE keyless.orders (id INT PRIMARY KEY)")

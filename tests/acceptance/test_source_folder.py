@@ -75,7 +75,7 @@ def rows(frontend: FrontendProcess, table: str) -> list[dict[str, Any]]:
 
 
 def test_a_kind_that_is_not_known_any_more_stops_the_start(tmp_path: Path) -> None:
-    """A frontend without the folder says what is lacking, and changes nothing: the one that has it goes on."""
+    """A frontend without the folder says what is missing, and changes nothing: the one that has it goes on."""
     server = Server(tmp_path / "server")
     knows = FrontendProcess(tmp_path / "fe", module="tests.support.memory_source").start()
     knows.sql("CREATE DATABASE demo")

@@ -1,4 +1,4 @@
-"""A job whose source has to prove who it is, on all its ways: questions, snapshot and binlog."""
+"""A job whose source has to prove its identity, on all its paths: queries, snapshot and binlog."""
 
 import shutil
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def paused_by(fe: FrontendProcess, name: str, code: Code) -> str:
 
 
 def test_a_source_proves_who_it_is_on_every_way(sealed: Sealed, frontend: FrontendProcess) -> None:
-    """Rows by the snapshot, changes by the binlog, of a user who is let in over TLS with a certificate alone; when the
+    """Rows by the snapshot, changes by the binlog, of a user who can log in only over TLS with a certificate; when the
     certificate of the server is another authority's the job pauses and says what to do, and goes on once it is trusted;
     so it does when the file is missing.
     """
@@ -111,7 +111,7 @@ def test_a_source_proves_who_it_is_on_every_way(sealed: Sealed, frontend: Fronte
 
 
 def test_a_job_is_refused_where_the_source_proves_nothing(sealed: Sealed, frontend: FrontendProcess) -> None:
-    """At CREATE SYNC, with the property to mend: another name, another authority, a file that is not there, and files
+    """At CREATE SYNC, with the property to fix: another name, another authority, a missing file, and files
     that do not fit the mode.
     """
     other = Authority(sealed.files, "other").own.certificate
@@ -136,8 +136,8 @@ def test_a_job_is_refused_where_the_source_proves_nothing(sealed: Sealed, fronte
 def test_who_comes_to_the_address_of_a_source_is_told_no_password(
     sealed: Sealed, mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """A job that verifies nothing reconnects to somebody who asks for the password itself: it pauses, and says so; once
-    its source is back it goes on.
+    """A job that verifies nothing reconnects to an impostor that requests the password itself: it pauses, and says so;
+    once its source is back it goes on.
     """
     mysql_server.run("CREATE DATABASE robbed", "CREATE TABLE robbed.t (id INT PRIMARY KEY)")
     frontend.sql("CREATE DATABASE robbed")

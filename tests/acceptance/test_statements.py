@@ -1,4 +1,4 @@
-"""Statements, sources and targets beside the main job: what each promises to the person who types it."""
+"""Statements, sources and targets besides the main job: what each promises to the person who types it."""
 
 import contextlib
 import itertools
@@ -77,7 +77,7 @@ def desk(request: pytest.FixtureRequest, mysql_server: MysqlServer, frontend: Fr
 
 
 def test_a_text_with_a_variable_of_spark_is_that_text(desk: Desk) -> None:
-    """In SELECT, an expression, WHERE and a name: else it would show secrets, and leave rows out."""
+    """In SELECT, an expression, WHERE and a name: otherwise it would show secrets, and leave rows out."""
     texts = ["${env:HOME}", "${system:user.home}", "${spark.app.name}"]
     assert desk.rows(f"SELECT '{texts[0]}', '{texts[1]}', '{texts[2]}' FROM range(1)") == [tuple(texts)]
     name = f"`{desk.name}`.`{texts[0]}`"
@@ -91,7 +91,7 @@ def test_a_text_with_a_variable_of_spark_is_that_text(desk: Desk) -> None:
 
 
 def test_show_sync_job_filters_orders_and_limits(desk: Desk) -> None:
-    """LIKE goes by the job's name, WHERE by any of the twelve columns, ORDER BY and LIMIT as in MySQL."""
+    """LIKE matches the job's name, WHERE any of the twelve columns, ORDER BY and LIMIT work as in MySQL."""
     for name in ("alpha", "beta", "gamma"):
         desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY)")
         desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
@@ -162,7 +162,7 @@ def test_the_statement_of_doris_is_understood(desk: Desk) -> None:
 
 
 def test_a_setting_takes_effect_on_a_running_job(desk: Desk) -> None:
-    """A longer commit interval holds rows back, a shorter one lets them through, and SHOW tells the value."""
+    """A longer commit interval holds rows back, a shorter one lets them through, and SHOW shows the value."""
     key = "sync_commit_interval_second"
     desk.run("CREATE TABLE t (id INT PRIMARY KEY)")
     desk.table("t", "id INT NOT NULL", "UNIQUE KEY(id)")
@@ -198,8 +198,8 @@ def test_mariadb_is_a_source(mariadb_server: MysqlServer, frontend: FrontendProc
 
 
 def test_a_job_starts_where_it_is_told(desk: Desk) -> None:
-    """`earliest` brings every row, a GTID set and file:position those behind them, `latest` only new ones;
-    whoever says nothing gets the rows that are there.
+    """`earliest` brings every row, a GTID set and file:position those after them, `latest` only new ones; the default
+    gets the existing rows.
     """
     desk.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     [status] = desk.run("SHOW BINARY LOG STATUS")
@@ -396,7 +396,7 @@ def test_a_hint_ends_a_long_query(desk: Desk) -> None:
 
 
 def test_a_target_in_the_words_of_mysql(desk: Desk) -> None:
-    """PRIMARY KEY makes the key by which rows are told apart; what does nothing is a warning each."""
+    """PRIMARY KEY makes the key that distinguishes rows; each part without effect causes a warning."""
     words = "(id INT NOT NULL AUTO_INCREMENT, v VARCHAR(9), PRIMARY KEY (id)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
     desk.run(f"CREATE TABLE orders {words}")
     desk.ask(f"CREATE TABLE {desk.name}.orders {words}")
@@ -407,7 +407,7 @@ def test_a_target_in_the_words_of_mysql(desk: Desk) -> None:
 
 
 def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
-    """Two tables behind one commit of their job, while later commits are there already; the points are listed."""
+    """Two tables as of one commit of their job, while later commits already exist; the points are listed."""
     for name in ("a", "b"):
         desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY)")
         desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")

@@ -39,7 +39,7 @@ def intents(meta: Path) -> int:
 
 
 def test_a_frontend_that_stood_still_is_replaced_and_writes_no_more(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """The second one is refused while the first lives; when that stands still, it takes over; when that wakes up in
+    """The second one is refused while the first is alive; when that is suspended, it takes over; when that wakes up in
     the middle of a commit, the table refuses it, and it ends by itself, as 20204 advises; the lake equals the source.
     """
     mysql_server.run("CREATE DATABASE twofe", "CREATE TABLE twofe.t (id BIGINT PRIMARY KEY, v BIGINT)")

@@ -18,13 +18,13 @@ STATEMENT = "SET SESSION binlog_format = STATEMENT"
 
 @pytest.fixture
 def make(mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Callable[[str], Altered]]:
-    """A job of the table t, beside which there is a table o."""
+    """A job of the table t, besides which there is a table o."""
     names: list[str] = []
 
     def made(name: str) -> Altered:
         names.append(name)
         t = Altered(name, mysql_server, frontend, rows=5)
-        # The row commits a position past the CREATE TABLE: read again, it would tell all that is asked too late.
+        # The row commits a position past the CREATE TABLE: read again, all its queries would come too late.
         t.run(f"CREATE TABLE {name}.o (id INT PRIMARY KEY)", f"UPDATE {name}.t SET b = 'before' WHERE id = 3")
         t.wait_until_equal()
         return t
@@ -43,7 +43,7 @@ def wait_for_pause(t: Altered, code: Code) -> None:
 
 
 def change_unseen(t: Altered) -> None:
-    """By a trigger that is gone when the job meets what fired it."""
+    """By a trigger that no longer exists when the job reaches what fired it."""
     t.fe.sql(f"PAUSE SYNC JOB {t.name}.job1")
     until(lambda: t.fe.job(t.name)["State"] == "PAUSED", why="the pause")
     t.run(f"CREATE TRIGGER {t.name}.r AFTER INSERT ON {t.name}.o FOR EACH ROW UPDATE t SET b = 'unseen' WHERE id = 1")

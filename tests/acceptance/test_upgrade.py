@@ -1,4 +1,4 @@
-"""What an earlier version left when it was killed is taken up by the present one, and each job goes on."""
+"""What an earlier version left when it was killed is taken over by the present one, and each job goes on."""
 
 import contextlib
 import sqlite3
@@ -70,7 +70,9 @@ def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_a_table_that_was_behind_catches_up(upgraded: Upgraded) -> None:
-    """It is told as long as its reason lasts; then what was staged before the upgrade comes, and what came since."""
+    """It is reported as long as its reason lasts; then what was staged before the upgrade is committed, and what came
+    since.
+    """
     upgraded.insert("behind.bad", 30001)
     upgraded.insert("behind.good", 30001)
     upgraded.await_equal("behind.good")
@@ -121,7 +123,9 @@ def test_a_job_at_a_statement_is_cured_as_it_advises(upgraded: Upgraded) -> None
 
 
 def test_a_canal_job_goes_on_at_its_place(upgraded: Upgraded) -> None:
-    """Canal gives it what came since its cursor; what it has committed of that is told from what is new."""
+    """Canal gives it what came since its cursor; what it has already committed of that is distinguished from what is
+    new.
+    """
     upgraded.await_equal("canal.orders")
     upgraded.insert("canal.orders", 30001)
     upgraded.mysql.run("UPDATE canal.orders SET note = 'new' WHERE id % 5 = 0", "DELETE FROM canal.orders WHERE id < 3")

@@ -110,7 +110,9 @@ def test_null_stands_for_a_value_that_does_not_fit(shop: Shop) -> None:
 
 @pytest.mark.parametrize("start", ["latest", "snapshot"])
 def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
-    """Rows that the target cannot hold are told once, through a kill of the frontend, and come as soon as they fit."""
+    """Rows that the target cannot hold are reported once, through a kill of the frontend, and arrive as soon as they
+    fit.
+    """
     if start == "snapshot":
         shop.write()
     shop.create_sync("dead-letter", start)
@@ -129,7 +131,7 @@ def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
         shop.fe.start()
     shop.mysql.run(
         f"UPDATE {shop.name}.t SET day = '2024-05-06' WHERE id = 11",  # fits now
-        f"UPDATE {shop.name}.t SET price = 2.75 WHERE id = 1",  # does not fit any more
+        f"UPDATE {shop.name}.t SET price = 2.75 WHERE id = 1",  # no longer fits
         f"DELETE FROM {shop.name}.t WHERE id = 12",
     )
     until(lambda: list(shop.rows()) == [11] and len(shop.letters()) == len(BAD) + 1)
@@ -140,7 +142,7 @@ def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
 
 
 def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> None:
-    """Written behind the job's start, and before its rows are read: whatever is wrong with it, counted once."""
+    """Written after the job's start, and before its rows are read: whatever is wrong with it, counted once."""
     shop.fe.arm(CrashPoint.PLAN_STORED)
     shop.create_sync("dead-letter", "snapshot")
     shop.fe.await_death(CrashPoint.PLAN_STORED)

@@ -40,7 +40,7 @@ ROWS = 30
 
 
 class Whole:
-    """Twenty tables of a database, one without a key and two that nobody wants."""
+    """Twenty tables of a database, one without a key and two that are not wanted."""
 
     def __init__(self, mysql: MysqlServer, fe: FrontendProcess) -> None:
         self.mysql, self.fe = mysql, fe
@@ -166,7 +166,7 @@ def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, front
 def test_a_table_joins_though_the_frontend_dies_behind_its_target(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """And though it has another column by the next look: the target that nobody has used becomes what it is then."""
+    """Even if it has another column by the next look: the unused target becomes what it is then."""
     mysql, fe = mysql_server, frontend
 
     def rows(table: str) -> list[dict[str, Any]]:
@@ -194,7 +194,7 @@ def test_a_table_joins_though_the_frontend_dies_behind_its_target(
 def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     any_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """A table of the job is there under a name that it gets further on: it is none of those that have come."""
+    """A table of the job exists under a name that it gets further on: it is not one of the new ones."""
     server, fe, db = any_server, frontend, f"lagging_{any_server.flavour}"
     server.run(f"CREATE DATABASE {db}", f"CREATE TABLE {db}.orders (id INT PRIMARY KEY, v INT)")
     server.run(f"INSERT INTO {db}.orders VALUES (1, 1)")
@@ -235,7 +235,7 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
 
 
 def test_a_table_that_cannot_join_calls_for_an_operator(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """An alert sees it until the advice was taken: ADD TABLE once it has a key, or DROP TABLE where nobody wants it."""
+    """An alert sees it until the advice was taken: ADD TABLE once it has a key, or DROP TABLE if it is not wanted."""
 
     def refused() -> dict[str, Any]:
         status = frontend.job("lacking")["Status"]

@@ -82,7 +82,7 @@ def test_prepared_rows_outlive_everything(shop: Callable[[str], Shop]) -> None:
 
 
 def test_stop_drops_what_is_prepared(shop: Callable[[str], Shop]) -> None:
-    """A stopped job leaves no staged file behind, and a new one begins behind what was prepared."""
+    """A stopped job leaves no staged file behind, and a new one begins after what was prepared."""
     s = shop("xastop")
     table = f"{s.name}.orders"
     s.create_sync()

@@ -1,5 +1,5 @@
-"""Brings the jars that a test run shares, and makes the archive of Spark's classes that its JVMs start from; nothing,
-where they are there.
+"""Fetches the jars that a test run shares, and creates the archive of Spark's classes that its JVMs start from, unless
+they exist.
 
 Run: python -m tests.support.archive_classes.  Takes about 30 s of CPU time, once for each environment.
 """
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _work(folder: Path, flags: str) -> None:
-    """What most tests ask of a lake: commits by Arrow and by Spark, and queries."""
+    """What most tests need from a lake: commits by Arrow and by Spark, and queries."""
     lake = new_lake(folder, options={"spark.driver.extraJavaOptions": flags})
     lake.start()
     lake.ready()

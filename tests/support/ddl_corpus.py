@@ -2,8 +2,8 @@
 
 Owns: how its files are read. A case begins with `== tool`; each of its statements ends with a semicolon at the end of a
 line. Lines with an @ say more: `@on mysql>=8.4 mariadb` which servers know the statement below, or, above all of them,
-the case; `@row` the row that is written from there on in place of one made up; `@stop [mariadb] reason | why` that the
-product stops at the statement below, with what in its reason, and why it has to. The first table that a case creates is
+the case; `@row` the row that is written from there on instead of a generated one; `@stop [mariadb] reason | why` that
+the product stops at the statement below, with which reason, and why it has to. The first table that a case creates is
 the one that is synced. `{db}` is the case's database.
 Must not know: servers, what the product makes of a statement.
 """
@@ -34,7 +34,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`row`: what fills the table afterwards, "": something."""
+    """`row`: what fills the table afterwards, "": a generated one."""
 
     text: str
     on: str = ""
@@ -48,7 +48,7 @@ class Statement:
 
     @property
     def is_ddl(self) -> bool:
-        """Others set something of the session, or write rows of their own."""
+        """Others set session variables, or write rows of their own."""
         begin = _ASIDE.match(self.text)
         return _DDL.match(self.text, begin.end() if begin else 0) is not None
 
@@ -68,7 +68,7 @@ class Case:
 
 
 def is_for(on: str, flavour: str, version: Version) -> bool:
-    """Whether one of the servers named, of which there are none for all of them, is of that flavour and version."""
+    """Whether one of the named servers is of that flavour and version; no names mean all."""
     return not on or any(_is(word, flavour, version) for word in on.split())
 
 

@@ -1,6 +1,6 @@
-"""A disk that loses writes: ext4 on a loop device whose backing file lies on a small tmpfs.
+"""A disk that loses writes: ext4 on a loop device whose backing file is on a small tmpfs.
 
-Owns: mounting it, letting it fail, mending it, forgetting what the kernel has of it in memory.
+Owns: mounting it, letting it fail, repairing it, dropping what the kernel has cached of it.
 Must not know: who writes to it.
 
 Blocks that were never written have no room in a tmpfs that is full: the device answers their writeback with an error,
@@ -20,7 +20,7 @@ class FailingDisk:
     """Mounted on a folder."""
 
     def __init__(self, folder: Path, behind: Path, mebibytes: int) -> None:
-        """`behind`: where its backing file lies. `mebibytes`: what may be written in all. Raises NoMountError."""
+        """`behind`: where its backing file is. `mebibytes`: what may be written in all. Raises NoMountError."""
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._behind = SmallDisk(behind, mebibytes)
@@ -28,7 +28,7 @@ class FailingDisk:
         try:
             with image.open("wb") as file:
                 file.truncate(DISK_MEBIBYTES << 20)
-            # Without a journal a lost write harms its own file alone, as on a disk that has no sectors left to spare.
+            # Without a journal a lost write harms only its own file, as on a disk without spare sectors.
             run("mkfs.ext4", "-q", "-O", "^has_journal", "-E", "nodiscard", str(image))
             run("mount", "-o", "loop,errors=continue", str(image), str(self.folder))
         except BaseException:
@@ -36,7 +36,7 @@ class FailingDisk:
             raise
 
     def fail(self, leave: int) -> None:
-        """Blocks that are new are lost from the next `leave` bytes on."""
+        """New blocks are lost from the next `leave` bytes on."""
         self._behind.fill(leave)
 
     def mend(self) -> None:

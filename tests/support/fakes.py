@@ -26,7 +26,7 @@ from tests.support.until import HANG_SECOND
 
 @dataclass(frozen=True)
 class ScriptedSource:
-    """Opens a source whose n-th transaction is known, so that every position tells what must be in the lake.
+    """Opens a source whose n-th transaction is known, so every position determines what must be in the lake.
 
     Transaction n (from 1) inserts row n and, from the second on, updates row n - 1. It is picklable.
     """
@@ -110,14 +110,14 @@ class OpenedBatches:
             return None
         self.at += 1
         batch = self.batches[self.at - 1]
-        end = Position(offset=self.at - (batch.ddl is not None))  # a DDL stands behind it
+        end = Position(offset=self.at - (batch.ddl is not None))  # a DDL follows it
         return replace(batch, end=None if batch.open else end, source_time=time.time(), first_time=time.time())
 
     def ack(self, end: Position) -> None:
         """Nothing is kept for it."""
 
     def follow(self, channels: object) -> None:
-        """The batches behind a DDL are given as they are."""
+        """The batches after a DDL are given unchanged."""
 
     def idle(self) -> bool:
         return self.at >= len(self.batches)
@@ -171,9 +171,9 @@ class SlowChanges:
 
 @dataclass(frozen=True)
 class TornSource(ScriptedSource):
-    """Tears transaction `torn_at`: its first row comes with a position inside it, the rest when that was acked.
+    """Splits transaction `torn_at`: its first row comes with a position inside it, the rest when that was acked.
 
-    Its first batch tells the table's columns.
+    Its first batch shows the table's columns.
     """
 
     torn_at: int = 1
@@ -187,8 +187,8 @@ class TornSource(ScriptedSource):
 @dataclass
 class OpenedTornSource(OpenedSource):
     script: TornSource
-    inside: bool = False  # the first row of the torn transaction was handed on
-    resumed_inside: bool = False  # in an earlier life, in which it was acked
+    inside: bool = False  # the first row of the split transaction was handed on
+    resumed_inside: bool = False  # in an earlier process, in which it was acked
 
     def get(self, timeout: float) -> Batch | None:
         if self.at + 1 != self.script.torn_at:
@@ -232,12 +232,12 @@ class ScriptedChanges:
 
 
 def scripted_rows(transactions: int) -> dict[int, int]:
-    """Id -> version after so many transactions."""
+    """Id -> version after that many transactions."""
     return {n: min(n + 1, transactions) for n in range(1, transactions + 1)}
 
 
 class MemoryLake:
-    """Upserts by `id`; bears a token like a table, so a second commit of an epoch is passed over."""
+    """Upserts by `id`; has a token like a table, so a second commit of an epoch is skipped."""
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}

@@ -1,6 +1,6 @@
 """Where bin/test.sh puts what the tests need, for all clones of a user.
 
-Must not know: what lies there.
+Must not know: what is there.
 """
 
 from pathlib import Path

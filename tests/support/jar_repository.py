@@ -1,7 +1,7 @@
-"""Jars without a network: a folder that Spark's Ivy takes for its only repository.
+"""Jars without a network: a folder that Spark's Ivy uses as its only repository.
 
-Owns: the settings of that Ivy, copies of the jars of the run, what is wrong with one.
-Must not know: who asks for a jar.
+Owns: the settings of that Ivy, copies of the jars of the run, damage to one.
+Must not know: who requests a jar.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ class JarRepository:
 
     @property
     def options(self) -> dict[str, str]:
-        """Of a lake that asks it."""
+        """Of a lake that uses it."""
         return {"spark.jars.ivySettings": str(self._file)}
 
     def offer(self, *packages: Package) -> "JarRepository":
@@ -62,13 +62,13 @@ def run_jar(package: Package) -> Path:
 
 
 def truncate(path: Path) -> None:
-    """As a disk that was full leaves it."""
+    """As a full disk leaves it."""
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
 
 
 def alter(path: Path) -> None:
-    """One bit, as somebody or something may change it."""
+    """One bit changed, by an attacker or by accident."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

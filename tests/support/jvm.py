@@ -5,7 +5,7 @@ Must not know: pytest, what is tested.
 
 An archive of loaded classes (CDS) halves the CPU time of a JVM's start, and compiling once only (C1) that of its life.
 Benches and `python -m tests.torture` do without both: they measure the JVM of an operator.
-`python -m tests.support.archive_classes` brings the jars and makes the archive, unless they are there.
+`python -m tests.support.archive_classes` fetches the jars and creates the archive, unless they exist.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ def archive() -> Path:
 
 
 def flags() -> dict[str, str]:
-    """Settings of a lake or frontend whose JVM is quick, where the run wants that. An archive that does not fit is not
-    used, without a word.
+    """Settings of a lake or frontend whose JVM is quick, if the run wants that. An archive that does not fit is
+    silently ignored.
     """
     if not _is_quick():
         return {}
@@ -43,13 +43,13 @@ def flags() -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Of any other Java program: it compiles once only, where the run wants that."""
+    """Of any other Java program: it compiles only once, if the run wants that."""
     return {**os.environ, **({"JDK_JAVA_OPTIONS": ONE_COMPILER} if _is_quick() else {})}
 
 
 def jars_dir(folder: Path) -> Path:
-    """The jars of the run, where they are; else a folder below a test's own, so that nothing but `bring_jars` writes
-    where the frontends of the user look.
+    """The jars of the run, if they exist; otherwise a folder below a test's own, so that only `bring_jars` writes where
+    the frontends of the user look.
     """
     return JARS if _are_there() else folder / "jars"
 

@@ -1,6 +1,6 @@
 """The databases and tables of a lake in memory.
 
-Owns: what `lake.port.LakeTables` promises, without a file.
+Owns: what `lake.port.LakeTables` promises, without files.
 Must not know: rows, commits, Iceberg.
 """
 

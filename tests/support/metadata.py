@@ -1,4 +1,4 @@
-"""Metadata as a frontend has them that owns them, without one.
+"""Metadata as in a frontend that owns them, without one.
 
 Owns: the migration of a store that is opened by hand.
 Must not know: what is stored.

@@ -1,6 +1,6 @@
 """Workers and JVMs as the operating system shows them.
 
-Owns: how one tells a worker process, and the two JVMs from each other.
+Owns: how to recognize a worker process, and the two JVMs.
 Must not know: what they do.
 """
 
@@ -15,19 +15,19 @@ def workers(frontend: int) -> list[psutil.Process]:
 
 
 def kill_workers(frontend: int) -> None:
-    """With -9: those that are there; one that ends meanwhile is dead, too."""
+    """With -9: those that exist; one that ends meanwhile is dead, too."""
     for worker in workers(frontend):
         with contextlib.suppress(psutil.NoSuchProcess):
             worker.kill()
 
 
 def fork_servers(frontend: int) -> list[psutil.Process]:
-    """From which its workers are forked: one, once it has started any."""
+    """The process from which its workers are forked: one, once it has started any."""
     return [child for child in _children(psutil.Process(frontend)) if _forks(child)]
 
 
 def jvms(frontend: int, name: str) -> list[psutil.Process]:
-    """Those of that name, launch.LAKE or launch.QUERIES; one that is only being launched is none yet."""
+    """Those of that name, launch.LAKE or launch.QUERIES; one that is only being launched does not count yet."""
     return [child for child in _children(psutil.Process(frontend)) if _is_jvm(child, name)]
 
 

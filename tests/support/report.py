@@ -1,4 +1,4 @@
-"""What the parts of a test run come to: the slowest tests, and how many passed.
+"""The result of all parts of a test run: the slowest tests, and how many passed.
 
 Run: python -m tests.support.report FOLDER  It holds JUnit reports of pytest.  Returns 1 if a test failed or none ran.
 """
@@ -35,7 +35,7 @@ def outcomes(path: Path) -> Iterator[Outcome]:
 
 
 def lines(found: Sequence[Outcome]) -> Iterator[str]:
-    """The last one is what machines read."""
+    """The last one is machine-readable."""
     counted = Counter(each.what for each in found)
     yield f"the slowest {SLOWEST}:"
     for each in sorted(found, key=lambda each: -each.second)[:SLOWEST]:

@@ -13,11 +13,11 @@ FILLER = "filler"
 
 
 class NoMountError(Exception):
-    """Nobody may mount here; the message says why."""
+    """Mounting is not allowed here; the message says why."""
 
 
 class SmallDisk:
-    """Mounted on a folder, over whatever lies there."""
+    """Mounted on a folder, over whatever is there."""
 
     def __init__(self, folder: Path, mebibytes: int) -> None:
         """Raises NoMountError."""

@@ -34,7 +34,7 @@ from tests.support import jvm
 from tests.support.until import PATIENCE
 
 START_SECOND = 300.0 * PATIENCE
-STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must come through as it is
+STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must be passed on unchanged
 FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
 SPARK = [
     pytest.mark.spark,
@@ -108,7 +108,7 @@ class LakeTable:
     last_snapshot: int | None = None
 
     def staged(self, rows: Sequence[tuple[object, ...]]) -> StagedFile:
-        """A segment: `_op` first in each row, `_seq` as they come."""
+        """A segment: `_op` first in each row, `_seq` in order."""
         data: dict[str, pa.Array] = {
             name: pa.array([row[place] for row in rows], self.types.get(name, pa.int64()))
             for place, name in enumerate(self.columns, 1)
@@ -153,7 +153,7 @@ class LakeTable:
         return done
 
     def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
-        """As the JVM that commits sees them: that of the queries takes its time to start."""
+        """As the JVM that commits sees them: that of the queries is slow to start."""
         first = self.lake.iceberg().spark
         spark = SparkOfQueries(first._jvm, first._jsparkSession)
         session = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, self.db)
@@ -183,7 +183,7 @@ class LakeTable:
 
 
 def partitioned_by(table: LakeTable, *terms: str) -> None:
-    """What another engine does to the partition spec; a term with - before it goes."""
+    """What another engine does to the partition spec; a term with - before it is removed."""
     loaded = table.lake.iceberg().load(table.db, table.name)
     update, expressions = loaded.updateSpec(), table.lake.iceberg().jvm.org.apache.iceberg.expressions.Expressions
     for term in terms:
@@ -236,8 +236,8 @@ class Tables:
 
 
 class Pausing:
-    """An Iceberg that runs a rival's work right before its n-th call; where the caller holds the table's lock, which
-    the rival may want, it only lets it begin.
+    """An Iceberg that runs a rival's work right before its n-th call; if the caller holds the table's lock, which the
+    rival may want, it only lets it begin.
     """
 
     def __init__(self, iceberg: Iceberg, at: int, rival: "Rival", lock: threading.RLock) -> None:

@@ -1,6 +1,6 @@
 """Waiting without sleeping blindly.
 
-Owns: how long is waited for what comes when it comes: so long that only what hangs takes longer.
+Owns: how long to wait for something without a fixed time: so long that only a hang takes longer.
 """
 
 import os
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Final
 
 STEP_SECOND: Final = 0.02
-STEP_SHARE: Final = 0.15  # of the time waited so far: each question costs the frontend that is waited for
-STEP_COSTS: Final = 2.0  # times as long as the question took, which may be a query of Spark
+STEP_SHARE: Final = 0.15  # of the time waited so far: each query costs the frontend that is waited for
+STEP_COSTS: Final = 2.0  # times as long as the check took, which may be a Spark query
 LONGEST_STEP_SECOND: Final = 1.0
-PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
-PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", where that is the promise; on a machine at rest it is far below one
-HANG_SECOND: Final = 180.0 * PATIENCE  # for what is not waited for by `until`: joins, time-outs of clients
+PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, if others use the machine
+PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", if that is promised; on an idle machine it is far below one
+HANG_SECOND: Final = 180.0 * PATIENCE  # for waits without `until`: joins, timeouts of clients
 
 
 def until(
@@ -22,7 +22,7 @@ def until(
 ) -> None:
     """Return as soon as the condition holds; fail after `deadline` seconds, naming what was waited for.
 
-    A `deadline` of its own is for what takes longer; one that is shorter fails where a machine is slow.
+    A separate `deadline` is for what takes longer; a shorter one fails on a slow machine.
     """
     begun = time.monotonic()
     end = begun + deadline * PATIENCE

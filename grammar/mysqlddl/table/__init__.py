@@ -1,1 +1,1 @@
-"""What stands in CREATE TABLE and ALTER TABLE."""
+"""The contents of CREATE TABLE and ALTER TABLE."""

@@ -44,7 +44,7 @@ _LOUD_ALONE: Final = (
 
 
 def alter_table(words: Words, db: str, *, ignore: bool) -> AlterTable:
-    """What stands behind ALTER [IGNORE] TABLE; `db`: of names without one. Raises UnclearError."""
+    """What follows ALTER [IGNORE] TABLE; `db`: of names without one. Raises UnclearError."""
     words.skip("IF", "EXISTS")
     table = words.table(db)
     patience(words)
@@ -58,7 +58,7 @@ def alter_table(words: Words, db: str, *, ignore: bool) -> AlterTable:
 
 
 def patience(words: Words) -> None:
-    """MariaDB's WAIT n or NOWAIT, if it stands here."""
+    """MariaDB's WAIT n or NOWAIT, if it is here."""
     if words.skip("WAIT"):
         words.number()
     else:
@@ -150,7 +150,7 @@ def _add(words: Words, _db: str) -> list[Clause]:
 
 
 def _new_key(words: Words) -> Clause | None:
-    """Or a check, if one stands here."""
+    """Or a check, if one is here."""
     symbol = keys.symbol(words)
     if words.skip("PRIMARY", "KEY"):
         words.skip("IF", "NOT", "EXISTS")
@@ -173,7 +173,7 @@ def _new_columns(words: Words) -> list[Clause]:
 
 
 def _new_column(words: Words, *, exists: bool) -> Clause:
-    """Within ADD ( ... ) keys may stand among the columns."""
+    """Within ADD ( ... ) keys may be among the columns."""
     key = _new_key(words)
     if key is not None:
         return key
@@ -235,7 +235,7 @@ def _rename(words: Words, db: str) -> list[Clause]:
 
 
 def _alter(words: Words, _db: str) -> list[Clause]:
-    """SET DEFAULT and DROP DEFAULT say something of rows to come, which tell their values themselves."""
+    """SET DEFAULT and DROP DEFAULT concern future rows, which contain their values themselves."""
     if any(words.sees("ALTER", word) for word in ("INDEX", "KEY", "CHECK", "CONSTRAINT")):
         return _quiet(words)
     words.expect("ALTER")

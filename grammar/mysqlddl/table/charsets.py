@@ -1,7 +1,7 @@
 """Charsets in statements.
 
-Owns: how they and collations are named, and the options of a table that tell its own.
-Must not know: columns, where in a statement they stand.
+Owns: how they and collations are named, and the table options that state the table's own.
+Must not know: columns, where in a statement they are.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ def charset_of(collation: str) -> str | None:
 
 
 def table_charset(words: Words) -> DefaultCharset | None:
-    """What an option of a table tells, if one stands here. DEFAULT is the database's."""
+    """What an option of a table states, if one is here. DEFAULT is the database's."""
     if words.skip_phrase(CHARSETS):
         words.skip("=")
         return DefaultCharset(charset=None if words.skip("DEFAULT") else charset_name(words))

@@ -1,7 +1,7 @@
 """Column definitions: name, type, attributes.
 
 Owns: how MySQL and MariaDB spell them.
-Must not know: where a definition stands.
+Must not know: where a definition is.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what 
 }
 _SPELLED: Final = tuple(_PHRASES)
 _SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
-_ORACLE: Final[Mapping[str, str]] = {  # types that MariaDB's sql_mode ORACLE has, or means otherwise
+_ORACLE: Final[Mapping[str, str]] = {  # types that MariaDB's sql_mode ORACLE adds, or redefines
     "blob": "longblob",
     "clob": "longtext",
     "date": "datetime",
@@ -102,7 +102,7 @@ _ATTRIBUTES: Final = frozenset(  # words with which an attribute begins, so that
 
 
 def definition(words: Words, name: str | None = None) -> ColumnDefinition:
-    """A whole definition; `name`: where it was read before. Raises UnclearError."""
+    """A whole definition; `name`: if it was already read. Raises UnclearError."""
     name = words.name() if name is None else name
     column, serial = _type(words, name)
     found = ColumnDefinition(column=column, numbered=serial, unique=serial)
@@ -120,7 +120,7 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
 
 
 def place(words: Words) -> Place | None:
-    """FIRST or AFTER name, if it stands here."""
+    """FIRST or AFTER name, if it is here."""
     if words.skip("FIRST"):
         return Place()
     return Place(after=words.name()) if words.skip("AFTER") else None
@@ -152,7 +152,7 @@ def _type_word(words: Words) -> str:
 
 
 def _arguments(words: Words) -> str:
-    """The brackets behind a type; labels in them are spelled anew, as information_schema does it."""
+    """The brackets after a type; labels in them are respelled as in information_schema."""
     if not words.skip("("):
         return ""
     parts = []
@@ -167,13 +167,13 @@ def _arguments(words: Words) -> str:
 
 
 def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
-    """With the length of BLOB(100) and TEXT(100), by which its size is yet to be found."""
+    """With the length of BLOB(100) and TEXT(100), from which its size is still to be determined."""
     size = arguments.strip("()")
     return replace(column, length=int(size)) if column.type in {"blob", "text"} and size.isdecimal() else column
 
 
 def _attribute(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
-    """With one attribute more, None where none stands here."""
+    """With one more attribute, None if there is none here."""
     for skip in (_nullability, _charset, _value, _key, _words_of_it, _expression, _check):
         more = skip(words, found)
         if more is not None:
@@ -188,7 +188,7 @@ def _nullability(words: Words, found: ColumnDefinition) -> ColumnDefinition | No
 
 
 def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
-    """COLLATE tells the charset where nothing else does: collations begin with its name."""
+    """COLLATE determines the charset if nothing else does: collations begin with its name."""
     if words.skip("CHARACTER", "SET") or words.skip("CHARSET") or words.skip("CHAR", "SET"):
         words.skip("=")
         return replace(found, column=replace(found.column, charset=charset_name(words)))
@@ -282,7 +282,7 @@ def _of_an_engine(words: Words) -> bool:
 
 
 def default(words: Words) -> Default:
-    """What stands behind DEFAULT."""
+    """What follows DEFAULT."""
     first = words.token
     tokens = [words.take_value(), *until(words, _begins_attribute)]
     found = constant(tokens, words.modes)

@@ -1,6 +1,6 @@
-"""A constant, as it may stand behind DEFAULT.
+"""A constant, as it may follow DEFAULT.
 
-Owns: which texts are the same in all rows, and how they are spelled.
+Owns: which texts are the same in all rows, and how they are written.
 Must not know: columns, where a text ends.
 """
 
@@ -14,7 +14,7 @@ from syncmgr.job.types.charset import LIKE_ASCII
 
 MAX_BRACKETS: Final = 4  # around a constant
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
-_DATED: Final[Mapping[str, str]] = {  # as the server writes them; it writes others so, too, into a text column
+_DATED: Final[Mapping[str, str]] = {  # as the server writes them; it also writes others like that into a text column
     "DATE": r"\d{4}-\d\d-\d\d",
     "TIME": r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?",
     "TIMESTAMP": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?",
@@ -27,9 +27,9 @@ _MAX_WHOLE: Final = 2**63
 
 
 def constant(tokens: list[Token], modes: Modes, depth: int = 0) -> Default | None:
-    """What is the same in all rows. Brackets change nothing, but that NOW() in them has no fraction in MySQL."""
+    """What is the same in all rows. Brackets change nothing, except that NOW() in them has no fraction in MySQL."""
     if len(tokens) == 1 and tokens[0].word == "(":
-        if depth == MAX_BRACKETS:  # each of them is read anew
+        if depth == MAX_BRACKETS:  # each of them is parsed separately
             return None
         inner = Words(tokens[0].text[1:-1], modes)
         tokens = []

@@ -1,7 +1,7 @@
 """The definitions of keys in CREATE and ALTER TABLE.
 
-Owns: how they are spelled, and what of them tells rows apart or changes them.
-Must not know: columns, where a definition stands.
+Owns: how they are spelled, and which parts distinguish rows or change them.
+Must not know: columns, where a definition is.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ _KEYS: Final = (  # what begins the definition of a key
 
 
 def unique_key(words: Words, symbol: str) -> UniqueKey | None:
-    """Take the definition of a unique key, if it stands here; `symbol`: after CONSTRAINT."""
+    """Take the definition of a unique key, if it is here; `symbol`: after CONSTRAINT."""
     if not words.skip("UNIQUE"):
         return None
     words.skip_any({"INDEX", "KEY"})
@@ -50,12 +50,12 @@ def unique_key(words: Words, symbol: str) -> UniqueKey | None:
 
 
 def columns_of(parts: Iterable[str]) -> tuple[str, ...]:
-    """Of a key; "" for what is none."""
+    """Of a key; "" if it is not a key."""
     return tuple("" if part.startswith("(") else part for part in parts)
 
 
 def key(words: Words) -> str:
-    """Take the definition of a key that is not unique, of a check or a period; its kind, "" if none stands here."""
+    """Take the definition of a key that is not unique, of a check or a period; its kind, "" if there is none here."""
     if name := words.skip_phrase(_KEYS):
         words.skip("IF", "NOT", "EXISTS")
         key_name(words)
@@ -81,7 +81,7 @@ def key(words: Words) -> str:
 
 
 def symbol(words: Words) -> str:
-    """CONSTRAINT [name], if it stands here; the name, "" where there is none."""
+    """CONSTRAINT [name], if it is here; the name, "" if there is none."""
     if words.skip("CONSTRAINT"):
         words.skip("IF", "NOT", "EXISTS")
         if not any(words.sees(word) for word in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")):
@@ -90,7 +90,7 @@ def symbol(words: Words) -> str:
 
 
 def key_name(words: Words) -> str:
-    """That of a key, if one stands before its columns."""
+    """That of a key, if there is one before its columns."""
     return "" if any(words.sees(word) for word in ("(", "USING", "TYPE")) else words.name()
 
 
@@ -105,7 +105,7 @@ def key_parts(words: Words) -> tuple[str, ...]:
 
 
 def _key_part(words: Words) -> str:
-    """Its name, or in brackets what is no column: an expression, or a period."""
+    """Its name, or in brackets what is not a column: an expression, or a period."""
     if words.sees("("):
         name = words.brackets()
     else:

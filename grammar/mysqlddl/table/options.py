@@ -1,4 +1,4 @@
-"""What may stand in CREATE and ALTER TABLE beside columns and keys: options, partitions, clauses that change neither.
+"""What CREATE and ALTER TABLE may contain besides columns and keys: options, partitions, clauses that change neither.
 
 Owns: their names, and where each ends.
 Must not know: columns, what any of it means for rows.
@@ -50,7 +50,7 @@ _OPTIONS: Final = (
     "TRANSACTIONAL",
     "TYPE",
 )
-CHARSETS: Final = (  # of a table; what follows is read where charsets are known
+CHARSETS: Final = (  # of a table; what follows is parsed where charsets are known
     "CHARACTER SET",
     "CHARSET",
     "CHAR SET",
@@ -59,14 +59,14 @@ CHARSETS: Final = (  # of a table; what follows is read where charsets are known
     "DEFAULT CHAR SET",
 )
 COLLATIONS: Final = ("DEFAULT COLLATE", "COLLATE")
-# Engines that keep the rows of a table that comes to them. BLACKHOLE drops them, others show those of another place.
+# Engines that keep the rows of a table that is moved to them. BLACKHOLE drops them, others show rows from elsewhere.
 KEEPING: Final = frozenset(
     {
         *("INNODB", "INNOBASE", "MYISAM", "ARIA", "MEMORY", "HEAP", "ARCHIVE", "CSV"),
         *("ROCKSDB", "TOKUDB", "NDB", "NDBCLUSTER", "COLUMNSTORE"),
     },
 )
-# Clauses of ALTER TABLE that are nothing but their words.
+# Clauses of ALTER TABLE that consist only of their words.
 _BARE: Final = (
     "FORCE",
     "DISABLE KEYS",
@@ -82,7 +82,7 @@ _BARE: Final = (
 
 
 def option(words: Words) -> str:
-    """Take one table option; its name, "" if none stands here. Its value may be anything that MySQL allows."""
+    """Take one table option; its name, "" if there is none here. Its value may be anything that MySQL allows."""
     if name := words.skip_phrase(_OPTIONS):
         words.skip("=")
         words.take()
@@ -117,7 +117,7 @@ def _of_an_engine(words: Words) -> str:
 
 
 def merged(words: Words, db: str) -> tuple[Table, ...] | None:
-    """UNION [=] (table, ...) of a MERGE table, if it stands here."""
+    """UNION [=] (table, ...) of a MERGE table, if it is here."""
     if not words.skip("UNION"):
         return None
     words.skip("=")
@@ -128,7 +128,7 @@ def merged(words: Words, db: str) -> tuple[Table, ...] | None:
 
 
 def comment(words: Words) -> str | None:
-    """COMMENT [=] 'text' of a table, if it stands here."""
+    """COMMENT [=] 'text' of a table, if it is here."""
     if not words.skip("COMMENT"):
         return None
     words.skip("=")
@@ -136,7 +136,7 @@ def comment(words: Words) -> str | None:
 
 
 def emptying(words: Words) -> str:
-    """Take ENGINE = one that may not keep the rows of the table; its name, "" if none stands here."""
+    """Take ENGINE = one that may not keep the rows of the table; its name, "" if there is none here."""
     if not words.sees("ENGINE"):
         return ""
     at = 2 if words.ahead(1).word == "=" else 1
@@ -149,7 +149,7 @@ def emptying(words: Words) -> str:
 
 
 def quiet_clause(words: Words) -> str:
-    """Take a clause of ALTER TABLE that touches neither rows nor columns; its name, "" if none stands here."""
+    """Take a clause of ALTER TABLE that touches neither rows nor columns; its name, "" if there is none here."""
     if name := words.skip_phrase(_BARE):
         return name
     for begin, rest in _CLAUSES.items():
@@ -240,7 +240,7 @@ _CLAUSES: Final[Mapping[str, Callable[[Words], None]]] = {
 
 
 def partitioning(words: Words) -> bool:
-    """PARTITION BY and all that belongs to it, if it stands here."""
+    """PARTITION BY and all that belongs to it, if it is here."""
     if not words.skip("PARTITION", "BY"):
         return False
     _method(words)

@@ -1,6 +1,6 @@
 """A place among the tokens of one statement, and what can be read there.
 
-Owns: words, names, strings, numbers, lists, and the error when something else stands there.
+Owns: words, names, strings, numbers, lists, and the error if something else is there.
 Must not know: any statement.
 """
 
@@ -30,7 +30,7 @@ class Cursor:
         return self._tokens[at] if at < len(self._tokens) else None
 
     def take_token(self) -> Token | None:
-        """Whatever stands here; None at the end."""
+        """The token here; None at the end."""
         token = self.peek()
         self._at += token is not None
         return token
@@ -44,14 +44,14 @@ class Cursor:
         return all(self.word(ahead) == word for ahead, word in enumerate(words))
 
     def take(self, *words: str) -> bool:
-        """Take these words if all of them stand here."""
+        """Take these words if all of them are here."""
         if not self.sees(*words):
             return False
         self._at += len(words)
         return True
 
     def take_any(self, *words: str) -> str | None:
-        """Take the one of these words that stands here."""
+        """Take the one of these words that is here."""
         return next((word for word in words if self.take(word)), None)
 
     def expect(self, *words: str) -> None:
@@ -74,7 +74,7 @@ class Cursor:
             raise self.error(f"expected {sign} {where}")
 
     def error(self, reason: str, token: Token | None = None) -> SqlSyntaxError:
-        """The error about token, or about what stands here."""
+        """The error about token, or about the token here."""
         token = token or self.peek()
         if token is not None:
             shown = MASK if self._is_secret(token) else None
@@ -86,7 +86,7 @@ class Cursor:
         return error_at(self._statement.source, end, end + 1, reason)
 
     def _is_secret(self, token: Token) -> bool:
-        """Whether a string may be the password of a property, even where its = or its comma is missing."""
+        """Whether a string may be the password of a property, even if its = or its comma is missing."""
         at = self._tokens.index(token)
         before = self._tokens[max(0, at - 3) : at]
         return token.kind is Kind.STRING and any(_announces_secret(each) for each in before)
@@ -107,7 +107,7 @@ class Cursor:
         return self._statement.raw[first.raw : last.raw + 1]
 
     def last(self) -> Token:
-        """The token that was taken last."""
+        """The last token taken."""
         return self._tokens[self._at - 1]
 
     def identifier(self, what: str) -> str:

@@ -1,7 +1,7 @@
 """Lists of names and of properties, and IF [NOT] EXISTS.
 
 Owns: how they are typed, that nothing is given twice.
-Must not know: which properties there are.
+Must not know: which properties exist.
 """
 
 from syncsql.names import Property

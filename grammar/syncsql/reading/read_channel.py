@@ -1,7 +1,7 @@
 """Reads the channels of a sync job: FROM what INTO what.
 
-Owns: their syntax, and what to say where somebody writes a pattern outside a string.
-Must not know: the statements that have channels, which tables a pattern means.
+Owns: their syntax, and the error for a pattern outside a string.
+Must not know: the statements that have channels, which tables match a pattern.
 """
 
 from typing import Final
@@ -86,7 +86,7 @@ def _of_pattern(at: Cursor) -> Tables | Shards:
 
 
 def _pattern(at: Cursor, home: str) -> TablePattern | None:
-    """LIKE or REGEXP and its string; None where neither stands. `home`: which database may be missing in it."""
+    """LIKE or REGEXP and its string; None if there is neither. `home`: which database may be missing in it."""
     word = at.take_any("LIKE", "REGEXP")
     if word is None:
         return None
@@ -144,7 +144,7 @@ def _excluded(at: Cursor, db: str | None) -> Name | TablePattern:
 
 
 def _sees_end(at: Cursor) -> bool:
-    """Of a channel; which list it is in says whether that may be the end of all."""
+    """Of a channel; its list determines whether that may be the end of all."""
     return at.peek() is None or at.sees_sign(",") or at.sees_sign(")")
 
 
@@ -152,7 +152,7 @@ _CLAUSES: Final = frozenset({"INTO", "EXCLUDE", "WHERE", "FROM"})
 
 
 def _refuse_bare_pattern(at: Cursor) -> None:
-    """As in FROM shop_%.orders: the error has the statement that is meant."""
+    """As in FROM shop_%.orders: the error suggests the intended statement."""
     source = _pieces(at, 0)
     if not _is_pattern(source):
         return
@@ -177,7 +177,7 @@ def _refuse_bare_exclusion(at: Cursor, db: str | None) -> None:
 
 
 def _pieces(at: Cursor, ahead: int) -> list[Token]:
-    """What stands from there on and may be a name with dots, stars and %."""
+    """The text from there on that may be a name with dots, stars and %."""
     pieces: list[Token] = []
     while (token := at.peek(ahead + len(pieces))) is not None:
         sign = token.kind is Kind.SIGN
@@ -190,7 +190,7 @@ def _pieces(at: Cursor, ahead: int) -> list[Token]:
 
 
 def _is_pattern(pieces: list[Token]) -> bool:
-    """With a wildcard somewhere, of which name.* has none."""
+    """With a wildcard somewhere; name.* does not count."""
     is_whole = len(pieces) == 3 and not _is_wildcard(pieces[0])
     return any(map(_is_wildcard, pieces[:1] if is_whole and pieces[2].text == "*" else pieces))
 
@@ -201,7 +201,7 @@ def _is_wildcard(piece: Token) -> bool:
 
 
 def _like(db: str, pieces: list[Token], *, one_name: bool = False) -> str:
-    """The pattern of LIKE that is meant. `db`: where none stands there. `one_name`: the table is no pattern."""
+    """The intended LIKE pattern. `db`: if none is given. `one_name`: the table is not a pattern."""
     dots = [place for place, piece in enumerate(pieces) if piece.kind is Kind.SIGN and piece.text == "."]
     if not dots:
         return f"{db}.{_part(pieces)}"
@@ -263,7 +263,7 @@ def _shard_columns(at: Cursor) -> tuple[ColumnMapping | DatabaseColumn, ...]:
 
 
 def _sees_database(at: Cursor) -> bool:
-    """= DATABASE() and no more: within an expression it is what it is to every channel."""
+    """= DATABASE() and nothing more: within an expression it means the same as in every channel."""
     called = (
         at.sees_sign("=") and at.word(1) in {"DATABASE", "SCHEMA"} and at.sees_sign("(", 2) and at.sees_sign(")", 3)
     )

@@ -1,7 +1,7 @@
 """Reads the column list of CREATE TABLE.
 
-Owns: the names of types and how many numbers each takes, what stands behind a type, MySQL's PRIMARY KEY among columns.
-Must not know: the clauses behind the list, what the lake makes of a column.
+Owns: the names of types and how many numbers each takes, what follows a type, MySQL's PRIMARY KEY among columns.
+Must not know: the clauses after the list, what the lake makes of a column.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from syncsql.tokens import Kind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TypeRule:
-    """The canonical name, the least and greatest value of each number in brackets, how many of them must be there."""
+    """The canonical name, the least and greatest value of each number in brackets, how many of them are required."""
 
     name: str
     ranges: tuple[tuple[int, int], ...] = ()
     needed: int = 0
-    missing: tuple[int, ...] = ()  # what stands for the numbers that were left out
+    missing: tuple[int, ...] = ()  # the defaults of omitted numbers
 
 
 _DECIMAL: Final = _TypeRule(name="DECIMAL", ranges=((1, 38), (0, 38)), needed=1, missing=(0,))

@@ -46,7 +46,7 @@ _SCOPES: Final[Mapping[str, Scope]] = {
 
 
 def sees_question(at: Cursor) -> bool:
-    """Whether a SELECT, WITH or VALUES stands here, in however many brackets."""
+    """Whether there is a SELECT, WITH or VALUES here, in any number of brackets."""
     ahead = 0
     while at.sees_sign("(", ahead):
         ahead += 1
@@ -69,7 +69,7 @@ def select(at: Cursor) -> Select:
 
 
 def describe(at: Cursor) -> DescribeTable | ExplainSelect:
-    """Behind DESC, DESCRIBE or EXPLAIN."""
+    """After DESC, DESCRIBE or EXPLAIN."""
     ahead = 1 if at.word() in _EXPLAIN_MODES else 0
     if at.word(ahead) in QUESTIONS or at.sees_sign("(", ahead):
         mode = at.take_any(*_EXPLAIN_MODES)
@@ -80,18 +80,18 @@ def describe(at: Cursor) -> DescribeTable | ExplainSelect:
 
 
 def use(at: Cursor) -> Use:
-    """Behind USE."""
+    """After USE."""
     return at.end(Use(db=at.identifier("a database name")))
 
 
 def kill(at: Cursor) -> Kill:
-    """Behind KILL."""
+    """After KILL."""
     word = at.take_any("QUERY", "CONNECTION")
     return at.end(Kill(id=at.number("a connection id"), query=word == "QUERY"))
 
 
 def admin(at: Cursor) -> AdminSetFrontendConfig | ShowFrontendConfig:
-    """Behind ADMIN."""
+    """After ADMIN."""
     if at.take("SHOW"):
         at.expect("FRONTEND")
         return at.end(frontend_config(at))
@@ -100,7 +100,7 @@ def admin(at: Cursor) -> AdminSetFrontendConfig | ShowFrontendConfig:
 
 
 def help_topic(at: Cursor) -> Help:
-    """Behind HELP: any words; a string counts as its words."""
+    """After HELP: any words; a string counts as its words."""
     words: list[str] = []
     while (token := at.take_token()) is not None:
         words += token.text.split()
@@ -108,13 +108,13 @@ def help_topic(at: Cursor) -> Help:
 
 
 def begin(at: Cursor) -> Transaction:
-    """Behind BEGIN."""
+    """After BEGIN."""
     at.take("WORK")
     return at.end(Transaction(verb=TransactionVerb.BEGIN))
 
 
 def start(at: Cursor) -> Transaction:
-    """Behind START; what kind of transaction is of no consequence where nothing is written in one."""
+    """After START; the kind of transaction does not matter, since nothing is written in one."""
     at.expect("TRANSACTION")
     while at.take("READ", "ONLY") or at.take("READ", "WRITE") or at.take("WITH", "CONSISTENT", "SNAPSHOT"):
         if not at.take_sign(","):
@@ -123,19 +123,19 @@ def start(at: Cursor) -> Transaction:
 
 
 def commit(at: Cursor) -> Transaction:
-    """Behind COMMIT."""
+    """After COMMIT."""
     at.take("WORK")
     return at.end(Transaction(verb=TransactionVerb.COMMIT))
 
 
 def rollback(at: Cursor) -> Transaction:
-    """Behind ROLLBACK."""
+    """After ROLLBACK."""
     at.take("WORK")
     return at.end(Transaction(verb=TransactionVerb.ROLLBACK))
 
 
 def set_(at: Cursor) -> Set | SetPassword:
-    """Behind SET: items between commas."""
+    """After SET: items between commas."""
     if at.take("PASSWORD"):
         return set_password(at)
     items = [_set_item(at)]

@@ -1,6 +1,6 @@
 """Reads what begins with SHOW.
 
-Owns: which questions there are and which clauses each takes.
+Owns: which statements exist and which clauses each takes.
 Must not know: the answers.
 """
 
@@ -69,7 +69,7 @@ _SCOPES: Final = {"GLOBAL": Scope.GLOBAL, "SESSION": Scope.SESSION, "LOCAL": Sco
 
 
 def show(at: Cursor) -> Shown:
-    """Behind SHOW."""
+    """After SHOW."""
     word = at.word() or ""
     if word in _READERS:
         at.take(word)
@@ -209,7 +209,7 @@ def _count(at: Cursor) -> ShowMeta:
 
 
 def frontend_config(at: Cursor) -> ShowFrontendConfig:
-    """Behind FRONTEND."""
+    """After FRONTEND."""
     at.expect("CONFIG")
     return ShowFrontendConfig(filter=row_filter(at))
 

@@ -30,7 +30,7 @@ from syncsql.tokens import Kind
 
 
 def create_sync(at: Cursor) -> CreateSync:
-    """Behind CREATE SYNC."""
+    """After CREATE SYNC."""
     _take_job_word(at)
     if_not_exists = take_if_not_exists(at)
     job = _job(at)
@@ -44,30 +44,30 @@ def create_sync(at: Cursor) -> CreateSync:
 
 
 def explain_sync(at: Cursor) -> ExplainSync:
-    """Behind EXPLAIN SYNC."""
+    """After EXPLAIN SYNC."""
     return ExplainSync(sync=create_sync(at))
 
 
 def pause_sync(at: Cursor) -> PauseSync:
-    """Behind PAUSE."""
+    """After PAUSE."""
     at.expect("SYNC")
     return at.end(PauseSync(job=job_name(at)))
 
 
 def resume_sync(at: Cursor) -> ResumeSync:
-    """Behind RESUME."""
+    """After RESUME."""
     at.expect("SYNC")
     return at.end(ResumeSync(job=job_name(at)))
 
 
 def stop_sync(at: Cursor) -> StopSync:
-    """Behind STOP."""
+    """After STOP."""
     at.expect("SYNC")
     return at.end(StopSync(job=job_name(at)))
 
 
 def alter_sync(at: Cursor) -> JobAlteration | AddTables:
-    """Behind ALTER SYNC."""
+    """After ALTER SYNC."""
     job = job_name(at)
     if at.take("RENAME"):
         at.expect("TO")

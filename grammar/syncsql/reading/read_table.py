@@ -1,6 +1,6 @@
 """Reads the statements about databases and tables.
 
-Owns: their syntax in Doris' order of clauses, what of MySQL's own CREATE TABLE is taken besides.
+Owns: their syntax in Doris' order of clauses, and which parts of MySQL's own CREATE TABLE are accepted.
 Must not know: what a column is made of, what the lake makes of them.
 """
 
@@ -37,20 +37,20 @@ _MOST: Final = 2**31 - 1  # of buckets or a truncation: Iceberg holds it in 32 b
 
 
 def create_database(at: Cursor) -> CreateDatabase:
-    """Behind CREATE DATABASE."""
+    """After CREATE DATABASE."""
     if_not_exists = take_if_not_exists(at)
     return at.end(CreateDatabase(name=at.identifier("a database name"), if_not_exists=if_not_exists))
 
 
 def drop_database(at: Cursor) -> DropDatabase:
-    """Behind DROP DATABASE."""
+    """After DROP DATABASE."""
     if_exists = take_if_exists(at)
     name = at.identifier("a database name")
     return at.end(DropDatabase(name=name, if_exists=if_exists, force=at.take("FORCE")))
 
 
 def drop_table(at: Cursor) -> DropTable:
-    """Behind DROP TABLE."""
+    """After DROP TABLE."""
     if_exists = take_if_exists(at)
     table = at.name("a table name")
     if at.sees_sign(","):
@@ -59,7 +59,7 @@ def drop_table(at: Cursor) -> DropTable:
 
 
 def create_table(at: Cursor) -> CreateTable:
-    """Behind CREATE TABLE."""
+    """After CREATE TABLE."""
     if_not_exists = take_if_not_exists(at)
     table = at.name("a table name")
     _refuse_copies(at)

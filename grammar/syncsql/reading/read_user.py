@@ -24,7 +24,7 @@ from syncsql.statements.user import (
 )
 from syncsql.tokens import Kind
 
-# Doris' words, and MySQL's for the same.
+# Doris' names, and MySQL's for the same.
 PRIVILEGES: Final[Mapping[str, str]] = {
     "ADMIN_PRIV": "ADMIN_PRIV",
     "NODE_PRIV": "NODE_PRIV",
@@ -41,33 +41,33 @@ PRIVILEGES: Final[Mapping[str, str]] = {
 
 
 def create_user(at: Cursor) -> CreateUser:
-    """Behind CREATE USER."""
+    """After CREATE USER."""
     if_not_exists, user = take_if_not_exists(at), user_name(at)
     identified = _identified(at) if at.sees("IDENTIFIED") else None
     return at.end(CreateUser(user=user, identified=identified, if_not_exists=if_not_exists))
 
 
 def alter_user(at: Cursor) -> AlterUser:
-    """Behind ALTER USER."""
+    """After ALTER USER."""
     if_exists, user = take_if_exists(at), user_name(at)
     return at.end(AlterUser(user=user, identified=_identified(at), if_exists=if_exists))
 
 
 def drop_user(at: Cursor) -> DropUser:
-    """Behind DROP USER."""
+    """After DROP USER."""
     if_exists = take_if_exists(at)
     return at.end(DropUser(user=user_name(at), if_exists=if_exists))
 
 
 def set_password(at: Cursor) -> SetPassword:
-    """Behind SET PASSWORD."""
+    """After SET PASSWORD."""
     user = user_name(at) if at.take("FOR") else None
     at.expect_sign("=", "before the password")
     return at.end(SetPassword(user=user, password=at.string("a password")))
 
 
 def grant(at: Cursor) -> Grant:
-    """Behind GRANT."""
+    """After GRANT."""
     privileges = _privileges(at)
     at.expect("ON")
     on = _scope(at)
@@ -76,7 +76,7 @@ def grant(at: Cursor) -> Grant:
 
 
 def revoke(at: Cursor) -> Revoke:
-    """Behind REVOKE."""
+    """After REVOKE."""
     privileges = _privileges(at)
     at.expect("ON")
     on = _scope(at)
@@ -85,7 +85,7 @@ def revoke(at: Cursor) -> Revoke:
 
 
 def show_grants(at: Cursor, *, everybody: bool = False) -> ShowGrants:
-    """Behind SHOW [ALL] GRANTS; FOR CURRENT_USER is one's own."""
+    """After SHOW [ALL] GRANTS; FOR CURRENT_USER is one's own."""
     if not at.take("FOR"):
         return ShowGrants(all=everybody)
     if not at.take("CURRENT_USER"):

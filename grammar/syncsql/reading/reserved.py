@@ -1,4 +1,4 @@
-"""The words that a name may be only in backticks.
+"""The words that can be names only in backticks.
 
 Owns: MySQL's reserved words as far as the rules use them, and Doris' two.
 Must not know: statements.

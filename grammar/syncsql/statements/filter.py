@@ -1,4 +1,4 @@
-"""Which rows a SHOW gives, in which order.
+"""Which rows a SHOW returns, in which order.
 
 Owns: the values of LIKE, WHERE, ORDER BY and LIMIT.
 Must not know: what is shown.
@@ -24,7 +24,7 @@ class OrderItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filter:
-    """Which rows a SHOW gives: LIKE on its first column of names, WHERE on any."""
+    """Which rows a SHOW returns: LIKE on its first column of names, WHERE on any."""
 
     like: str | None = None
     where: Expression | None = None
@@ -39,7 +39,7 @@ EVERY_ROW: Final = Filter()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limit:
-    """How many rows at most, after how many left out."""
+    """How many rows at most, after how many skipped."""
 
     rows: int
     offset: int = 0

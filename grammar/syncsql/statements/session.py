@@ -24,7 +24,7 @@ class Select:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainSelect:
-    """EXPLAIN [EXTENDED|FORMATTED|COST|CODEGEN] SELECT ...; mode is None where none is named."""
+    """EXPLAIN [EXTENDED|FORMATTED|COST|CODEGEN] SELECT ...; mode is None if none is named."""
 
     select: Select
     mode: str | None = None
@@ -45,7 +45,7 @@ class ShowProcesslist:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kill:
-    """KILL [CONNECTION|QUERY] id; query: end the statement that runs there, else the connection."""
+    """KILL [CONNECTION|QUERY] id; query: end the statement that runs there, otherwise the connection."""
 
     id: int
     query: bool = False
@@ -76,7 +76,7 @@ class AdminSetFrontendConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Help:
-    """HELP [topic]; topic is None where all topics are asked for, its blanks are single."""
+    """HELP [topic]; topic is None if all topics are requested, its blanks are single."""
 
     topic: str | None = None
 
@@ -85,7 +85,7 @@ class Help:
 
 
 class TransactionVerb(StrEnum):
-    """The three verbs to which all others come down."""
+    """The three verbs to which all others are reduced."""
 
     BEGIN = "BEGIN"
     COMMIT = "COMMIT"
@@ -103,7 +103,7 @@ class Transaction:
 
 
 class ValueKind(StrEnum):
-    """What stands behind the = of a SET."""
+    """What follows the = of a SET."""
 
     STRING = "STRING"
     NUMBER = "NUMBER"  # text has the sign
@@ -113,7 +113,7 @@ class ValueKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetValue:
-    """What stands behind the = of a SET."""
+    """What follows the = of a SET."""
 
     kind: ValueKind
     text: str
@@ -125,7 +125,7 @@ class SetValue:
 class Scope(StrEnum):
     """Which value of a variable is meant."""
 
-    SESSION = "SESSION"  # also where nothing or LOCAL was said
+    SESSION = "SESSION"  # also if nothing or LOCAL was given
     GLOBAL = "GLOBAL"
     PERSIST = "PERSIST"
     PERSIST_ONLY = "PERSIST_ONLY"
@@ -202,7 +202,7 @@ class Set:
 
 
 class MetaKind(StrEnum):
-    """Questions of drivers and clients, by their words behind SHOW."""
+    """Queries of drivers and clients, by their words after SHOW."""
 
     VARIABLES = "VARIABLES"
     STATUS = "STATUS"
@@ -227,9 +227,9 @@ class MetaKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShowMeta:
-    """SHOW [GLOBAL|SESSION] kind [FROM db] [LIKE 'pattern' | WHERE condition] [LIMIT n]; a question of a driver.
+    """SHOW [GLOBAL|SESSION] kind [FROM db] [LIKE 'pattern' | WHERE condition] [LIMIT n]; a query of a driver.
 
-    scope is GLOBAL or SESSION (of VARIABLES and STATUS), table is set for INDEX alone, db where one was named.
+    scope is GLOBAL or SESSION (of VARIABLES and STATUS), table is set only for INDEX, db if one was named.
     """
 
     kind: MetaKind

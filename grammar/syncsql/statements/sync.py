@@ -91,7 +91,7 @@ class Tables:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatabaseColumn:
-    """A target column that says from which database of the source a row is."""
+    """A target column that says which database of the source a row is from."""
 
     target: str
 

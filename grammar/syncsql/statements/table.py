@@ -125,7 +125,7 @@ class Default:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnDefinition:
-    """nullable is None where neither NULL nor NOT NULL was said. auto_increment is MySQL's word, and does nothing."""
+    """nullable is None if neither NULL nor NOT NULL was given. auto_increment is MySQL's word, and has no effect."""
 
     name: str
     type: DataType
@@ -173,7 +173,7 @@ class TransformKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transform:
-    """One part of PARTITION BY; width is the number of buckets or the length to truncate to, else None."""
+    """One part of PARTITION BY; width is the number of buckets or the length to truncate to, otherwise None."""
 
     kind: TransformKind
     column: str
@@ -188,7 +188,7 @@ class Transform:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Distribution:
-    """DISTRIBUTED BY HASH(columns), or RANDOM where there are none; buckets is None for AUTO."""
+    """DISTRIBUTED BY HASH(columns), or RANDOM if there are none; buckets is None for AUTO."""
 
     columns: tuple[str, ...] = ()
     buckets: int | None = None
@@ -199,7 +199,7 @@ class Distribution:
 
 
 class OptionKind(StrEnum):
-    """Options of MySQL's tables that have nothing to do here, beside ENGINE and COMMENT."""
+    """Options of MySQL's tables that have no effect here, besides ENGINE and COMMENT."""
 
     CHARSET = "CHARSET"
     COLLATE = "COLLATE"

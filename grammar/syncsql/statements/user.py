@@ -12,7 +12,7 @@ from syncsql.names import clause, quote_name, quote_string, words
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserName:
-    """'name'@'host'; the host is % where none is named."""
+    """'name'@'host'; the host is % if none is named."""
 
     name: str
     host: str = "%"
@@ -92,7 +92,7 @@ class GrantLevel(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GrantScope:
-    """db and name are None where the level has none."""
+    """db and name are None if the level has none."""
 
     level: GrantLevel
     db: str | None = None
@@ -106,7 +106,7 @@ class GrantScope:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grant:
-    """GRANT privilege, ... ON scope TO user; privileges in Doris' words, ALL for every one that the scope can have."""
+    """GRANT privilege, ... ON scope TO user; privileges in Doris' terms, ALL for every one that the scope can have."""
 
     privileges: tuple[str, ...]
     on: GrantScope
@@ -130,7 +130,7 @@ class Revoke:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShowGrants:
-    """SHOW [ALL] GRANTS [FOR user]; user None: one's own, or with ALL everybody's."""
+    """SHOW [ALL] GRANTS [FOR user]; user None: one's own, or with ALL those of all users."""
 
     user: UserName | None = None
     all: bool = False

@@ -1,1 +1,1 @@
-"""Who did what: the audit log, what is noted in it first, and what must not stand in it."""
+"""Who did what: the audit log, what is noted in it in advance, and what must not appear in it."""

@@ -1,6 +1,6 @@
 """What is noted in the audit before it is done.
 
-Owns: which statements change something, and which are refused where the audit cannot be written.
+Owns: which statements change something, and which are refused if the audit cannot be written.
 Must not know: sessions, files, what any statement does.
 """
 
@@ -39,7 +39,7 @@ CHANGES_NOTHING: Final = (
     *(Select, ExplainSelect, ExplainSync, Help, Use, Set, Transaction, DescribeTable),
     *(ShowColumns, ShowCreateDatabase, ShowCreateSync, ShowCreateTable, ShowDatabases, ShowFrontendConfig),
     *(ShowGrants, ShowMeta, ShowProcesslist, ShowSync, ShowTables),
-    Kill,  # by which an operator mends what there is
+    Kill,  # by which an operator repairs things
 )
 KEY: Final = "audit_log"
 
@@ -56,10 +56,10 @@ class Asking:
 
 
 def announce(statement: Statement, asking: Asking, file: AuditFile) -> None:
-    """Write that a statement which is none of CHANGES_NOTHING is going to run: any where the audit is STRICT, one about
-    settings always.
+    """Write that a statement outside CHANGES_NOTHING is going to run: any if the audit is STRICT, one about settings
+    always.
 
-    Raises AUDIT_FAILED where it could not be written and must be.
+    Raises AUDIT_FAILED if it could not be written and must be.
     """
     is_setting = isinstance(statement, AdminSetFrontendConfig)
     if not (file.strict or is_setting):

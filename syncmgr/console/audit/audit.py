@@ -1,7 +1,7 @@
-"""Who did what: one line of JSON a statement or login, for the logger syncmgr.audit.
+"""Who did what: one line of JSON per statement or login, for the logger syncmgr.audit.
 
-Owns: what a line tells. Passwords are masked before they come here.
-Must not know: sockets, files; who writes the logger's lines decides where they go.
+Owns: what a line contains. Passwords are masked before they get here.
+Must not know: sockets, files; the logger's handler decides where lines go.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Final
 
 log = logging.getLogger("syncmgr.audit")
 
-LONGEST_NAME: Final = 64  # characters of a user name that nobody has
+LONGEST_NAME: Final = 64  # characters of a user name that does not exist
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +43,7 @@ def begins(*, connection: int, user: str, host: str, db: str | None, statement: 
 
 
 def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> None:
-    """`gave_up`: the client left, or was silent, before it had shown its password."""
+    """`gave_up`: the client left, or was silent, before it had sent its password."""
     facts: dict[str, object] = {"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error}
     _tell(facts | ({"gave_up": True} if gave_up else {}))
 

@@ -1,6 +1,6 @@
 """Statements as they may be shown.
 
-Owns: the one rule that takes secrets out of SQL text.
+Owns: the one rule that removes secrets from SQL text.
 Must not know: where the text is shown.
 """
 
@@ -9,7 +9,7 @@ from typing import Final
 
 STARS: Final = "'********'"
 
-# possessive, and each character in one alternative alone: no text takes more than one pass
+# possessive, and each character in only one alternative: no text takes more than one pass
 _TOKEN: Final = re.compile(
     r"""
       (?P<gap>\s++ | /\*.*?(?:\*/|\Z) | --(?=\s|\Z)[^\n]*+ | \#[^\n]*+)
@@ -25,8 +25,8 @@ _SIGNS: Final = frozenset("+-=")  # a secret follows them, possibly after spaces
 
 
 def mask(sql: str) -> str:
-    """The text with the value of every password in it replaced by stars, with quotes or without; one that was cut off
-    too.
+    """The text with the value of every password in it replaced by stars, with or without quotes, even a truncated
+    one.
     """
     if _ANY.search(sql) is None:
         return sql

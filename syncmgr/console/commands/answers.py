@@ -22,7 +22,7 @@ OK: Final = Done()
 
 
 class Answers:
-    """All of it is on the event loop. `rows`: those of the last command that were put."""
+    """Used only on the event loop. `rows`: how many of the last command were put."""
 
     def __init__(self, stream: PacketStream, limits: Limits) -> None:
         self.stream, self.limits = stream, limits

@@ -25,7 +25,7 @@ NOBODY: Final = Account(name="")  # before the login
 
 
 class Client:
-    """All of it is on the event loop. `since` is of time.monotonic(), of the command that runs or of its end."""
+    """Used only on the event loop. `since`: time.monotonic() of the start of the running command, or of its end."""
 
     def __init__(
         self, client_id: int, stream: PacketStream, *, peer: tuple[str, int], limits: Limits, memory: Memory
@@ -55,7 +55,7 @@ class Client:
         self.charset = self.answers.charset = charset
 
     def limit_time(self, seconds: float, why: Interrupt = Interrupt.TIMEOUT, *, since: float | None = None) -> None:
-        """The command that runs is interrupted after so long from now, or from `since` on; 0: never."""
+        """The running command is interrupted after this long from now, or from `since` on; 0: never."""
         self.running.limit_time(seconds, why, since=since)
 
     def rests(self) -> None:
@@ -63,17 +63,17 @@ class Client:
         self.command, self.info, self.since = "Sleep", None, time.monotonic()
 
     def begins(self) -> None:
-        """A command has come."""
+        """A command has arrived."""
         self.commands += 1
         self.since = time.monotonic()
         self.error, self.answers.rows = None, 0
 
     def show(self, command: str, sql: str) -> None:
-        """What PROCESSLIST and the audit show of the command that runs."""
+        """What PROCESSLIST and the audit show of the running command."""
         self.command, self.info = command, mask(sql[:INFO_SIZE])
 
     def audit(self) -> None:
-        """A command that has shown what it runs has ended."""
+        """A command that has been shown there has ended."""
         if self.info is None:
             return
         ended = audit.Audited(

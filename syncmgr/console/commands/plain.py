@@ -1,4 +1,4 @@
-"""What the commands answer that need no prepared statement.
+"""The answers of commands that need no prepared statement.
 
 Owns: COM_QUERY and its neighbours.
 Must not know: SQL, logins.
@@ -49,7 +49,7 @@ async def process_info(client: Client, _body: bytes, session: Session) -> None:
 
 async def process_kill(client: Client, body: bytes, session: Session) -> None:
     session.kill(Reader(body).uint(4), query=False)
-    await asyncio.sleep(0)  # where a connection has ended itself, that is its answer
+    await asyncio.sleep(0)  # if a connection has ended itself, that is its answer
     client.answers.put_ok()
 
 

@@ -14,7 +14,8 @@ class Session(Protocol):
     async def use(self, db: str) -> None: ...
 
     def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
-        """The result of each statement in `sql`, and whether more follow; a statement runs when it is asked for.
+        """The result of each statement in `sql`, and whether more follow; a statement runs when its result is
+        requested.
 
         Limits the time of each by `Client.limit_time`, that of the first from its packet on.
         """
@@ -27,11 +28,11 @@ class Session(Protocol):
         ...
 
     def statement_timeout(self, text: str) -> float:
-        """Seconds this statement may run; 0: for ever."""
+        """Seconds this statement may run; 0: forever."""
         ...
 
     def query_timeout(self, text: str) -> tuple[float, Interrupt]:
-        """The same of one that is a query, and what ends it then."""
+        """The same for a query, and what ends it then."""
         ...
 
     def wait_timeout(self) -> float: ...

@@ -93,13 +93,13 @@ async def _put_rows(client: Client, cursor: Cursor, count: int) -> bool:
 
 
 async def send_long_data(client: Client, body: bytes, _session: Session) -> None:
-    """Answers nothing, ever: so the protocol has it."""
+    """Never answers, by the protocol."""
     reader = Reader(body)
     client.prepared.append(reader.uint(4), reader.uint(2), reader.rest())
 
 
 async def close(client: Client, body: bytes, _session: Session) -> None:
-    """Answers nothing, ever."""
+    """Never answers."""
     await client.prepared.remove(Reader(body).uint(4))
 
 

@@ -1,7 +1,7 @@
-"""The command that runs: at most one at a time of each connection.
+"""The running command: at most one at a time per connection.
 
 Owns: its task, its time limit, what interrupts it.
-Must not know: what a command does, what its client is told.
+Must not know: what a command does, how its client is answered.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class RunningCommand:
         return self.interrupted is not None and self.interrupted.ends_connection
 
     def interrupt(self, why: Interrupt) -> None:
-        """Cancel the command that runs. An idle connection is left alone, or ended if the reason says so."""
+        """Cancel the running command. An idle connection is left alone, or ended if the reason says so."""
         if self._task is not None:
             self.interrupted = why
             self._task.cancel()
@@ -60,7 +60,7 @@ class RunningCommand:
             self._stream.abort()
 
     def limit_time(self, seconds: float, why: Interrupt = Interrupt.TIMEOUT, *, since: float | None = None) -> None:
-        """The command that runs is interrupted after so long from now, or from `since` on; 0: never."""
+        """The running command is interrupted after this long from now, or from `since` on; 0: never."""
         if self._timer is not None:
             self._timer.cancel()
         past = 0.0 if since is None else time.monotonic() - since

@@ -1,4 +1,4 @@
-"""Which command is answered by what.
+"""Which function answers which command.
 
 CHANGE_USER is not here: it is a login, and QUIT answers nothing.
 """

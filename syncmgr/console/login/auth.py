@@ -1,4 +1,4 @@
-"""Who may come in: scrambles and digests.
+"""Who may log in: scrambles and digests.
 
 Owns: caching_sha2_password and mysql_native_password as pure functions of bytes.
 Must not know: packets, sockets, clocks.

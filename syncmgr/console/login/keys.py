@@ -1,6 +1,6 @@
-"""What a login is held against.
+"""What a login is checked against.
 
-Owns: the account that a name and an address mean, and whether a password or its scramble is that account's.
+Owns: the account for a name and an address, and whether a password or its scramble is that account's.
 Must not know: packets, how accounts are kept.
 """
 
@@ -18,14 +18,16 @@ from syncmgr.console.ports import Users
 from syncmgr.console.turns import Turns
 
 ROOT: Final = Account(name="root")
-CHECKS_AT_ONCE: Final = 2  # of passwords in full: each takes 32 MiB and a core for some 80 ms
+CHECKS_AT_ONCE: Final = 2  # checks of full passwords: each takes 32 MiB and a core for about 80 ms
 MAX_DIGESTS: Final = 1000
-NO_DIGEST: Final = bytes(32)  # what is compared where there is nothing, so that this takes as long
+NO_DIGEST: Final = bytes(32)  # compared if there is nothing, so that this takes as long
 NO_NATIVE_DIGEST: Final = bytes(20)
 
 
 class Key(Protocol):
-    """What one login must fit. `account` None: nothing fits. `needs_password` False: root, as long as it has none."""
+    """What one login must match. `account` None: nothing matches. `needs_password` False: root, as long as it has
+    none.
+    """
 
     @property
     def account(self) -> Account | None: ...
@@ -45,7 +47,7 @@ class Key(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RootKey:
-    """Root's password stands in the settings, in clear: either plugin fits."""
+    """Root's password is in the settings, in clear text: either plugin fits."""
 
     password: str
     account: Account | None = ROOT
@@ -66,7 +68,7 @@ class RootKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredKey:
-    """An account of CREATE USER, or none at all: then every step takes as long, and nothing fits."""
+    """An account of CREATE USER, or none at all: then every step takes as long, and nothing matches."""
 
     account: Account | None
     plugins: tuple[str, ...]
@@ -101,14 +103,14 @@ class StoredKey:
 
 
 class Keys:
-    """The keys of all accounts. Used on the event loop alone.
+    """The keys of all accounts. Used only on the event loop.
 
-    After its first full login the digest that the fast path needs is kept in memory, by the secret that it belongs to:
-    a changed password has another one.
+    After an account's first full login the digest that the fast path needs is kept in memory, by its secret: a changed
+    password has another one.
     """
 
     def __init__(self, root_password: Callable[[], str], users: Users, secret: bytes) -> None:
-        """`secret`: by which names that nobody has get a plugin."""
+        """`secret`: assigns a plugin to names that do not exist."""
         self._root_password = root_password
         self._users = users
         self._secret = secret
@@ -125,7 +127,7 @@ class Keys:
         return StoredKey(account=user.account, plugins=(user.plugin,), secret=user.secret, ring=self)
 
     def _plugin_of_nobody(self, name: str) -> str:
-        """As many unknown names have each plugin as known ones, and a name keeps its own."""
+        """Unknown names have each plugin in the same proportion as known ones, and a name keeps its own."""
         plugins = self._users.plugins()
         drawn = int.from_bytes(hmac.digest(self._secret, name.encode(), hashlib.sha256)[:8], "big") / 2**64
         return NATIVE if drawn * len(plugins) < plugins.count(NATIVE) else SHA2

@@ -39,7 +39,7 @@ from syncmgr.errors import Code, SyncError
 
 log = logging.getLogger(__name__)
 
-LONGEST_NAME: Final = 64  # characters; nobody has as many, and the throttle keeps names for a while
+LONGEST_NAME: Final = 64  # characters; no name has as many, and the throttle keeps names for a while
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,12 +66,12 @@ class Login:
         self._stream = stream
         self._host = host
         self._nonce = new_nonce()
-        self._awaits_client = False  # which has said who it is, and is to go on
-        self._undecided = False  # it knows that its scramble is not known, and its password is being looked at
+        self._awaits_client = False  # which has identified itself, and is to go on
+        self._undecided = False  # it knows that its scramble did not match, and its password is being checked
         self._using = "NO"  # whether it had a password
 
     async def run(self, connection_id: int) -> tuple[Hello, Account]:
-        """The handshake response of a client whose password was right, and whom it has logged in as.
+        """The handshake response of a client whose password was right, and its account.
 
         Raises SyncError for what is reported to the client, ProtocolError, ConnectionLost, TimeoutError.
         """
@@ -94,7 +94,7 @@ class Login:
         return hello, account
 
     async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
-        """Returns if the password is right. `again`: a change of user, for which there was no greeting.
+        """Returns if the password is right. `again`: a change of user, which has no greeting.
 
         Raises ACCESS_DENIED, LOGIN_REFUSED. A client that leaves in the middle, where it may have learned that its
         scramble was wrong, has failed, too.
@@ -131,7 +131,7 @@ class Login:
         response, plugin = hello.response, hello.plugin
         key = self._gate.keys.find(user, self._host)
         if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again or plugin not in key.plugins):
-            # a client that starts with another plugin than ours waits to be asked for it
+            # a client that starts with another plugin than ours waits to be asked for ours
             plugin = plugin if plugin in key.plugins else key.plugins[0]
             response = await self._switch(plugin)
         self._using = "NO" if is_empty(response) else "YES"
@@ -170,7 +170,7 @@ class Login:
         return right
 
     async def _decrypt(self, data: bytes) -> bytes:
-        """The password that came under RSA; empty if it was not encrypted with our key."""
+        """The password that was sent with RSA; empty if it was not encrypted with our key."""
         if data == PUBLIC_KEY_REQUEST:
             self._stream.put(auth_more(self._gate.identity.public_key))
             data = await self._answer()

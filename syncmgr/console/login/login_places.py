@@ -1,8 +1,8 @@
 """The places of connections that are not logged in.
 
-Owns: how many there are, in all and for each address, and who leaves when somebody comes and none is free: whoever has
-been silent longest. So silence costs the others nothing, however many are silent.
-Must not know: sockets, passwords, who is whose account.
+Owns: how many there are, in all and for each address, and which one is dropped when a client arrives and none is free:
+the one that has been silent longest. So silent clients cost the others nothing, however many there are.
+Must not know: sockets, passwords, accounts.
 """
 
 from collections import Counter
@@ -21,16 +21,16 @@ class _Place:
 
 
 class LoginPlaces:
-    """By the id of the connection, in the order in which they came. Used on the event loop alone."""
+    """By the id of the connection, in order of arrival. Used only on the event loop."""
 
     def __init__(self, limits: Limits, knows: Callable[[str], bool]) -> None:
-        """`knows`: whether anybody has logged in from an address, for whom places are kept."""
+        """`knows`: whether a login from an address has succeeded, for which places are kept."""
         self._limits = limits
         self._knows = knows
         self._places: dict[int, _Place] = {}
 
     def enter(self, connection: int, host: str) -> int | None:
-        """The connection that has to go for this one, if any. Raises TOO_MANY_CONNECTIONS."""
+        """The connection that is dropped for this one, if any. Raises TOO_MANY_CONNECTIONS."""
         address, leaving = network(host), None
         crowd = self._crowd(host, address)
         if crowd:
@@ -42,14 +42,14 @@ class LoginPlaces:
         return leaving
 
     def _crowd(self, host: str, address: str) -> list[str]:
-        """The addresses of which one connection has to go before this one may come."""
+        """The addresses of which one connection has to be dropped before this one is accepted."""
         if self._of(address) >= self._limits.max_logins_per_address:
             return [address]
         kept = self._limits.reserved_logins if self._knows(host) else 0
         return self._by_places() if len(self._places) >= self._limits.max_logins + kept else []
 
     def spoke(self, connection: int) -> None:
-        """It has said who it is."""
+        """It has identified itself."""
         place = self._places.get(connection)
         if place is not None:
             place.silent = False

@@ -1,8 +1,8 @@
 """Clients that know that their scramble did not match, and have not sent the password or left yet.
 
-Owns: how many of an account at an address there may be, and who waits until one of them is through. Each has learned
-what a guess is worth before its failure is counted, so that they and the failures together stay within the throttle's
-limit; a right password waits with the wrong ones, else the wait would tell them apart.
+Owns: how many of an account at an address there may be, and which wait until one of them is done. Each has learned
+whether a guess was right before its failure is counted, so they and the failures together stay within the throttle's
+limit; a right password waits like the wrong ones, otherwise the wait would distinguish them.
 Must not know: packets, passwords, how long a verdict is delayed.
 """
 

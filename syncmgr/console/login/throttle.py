@@ -1,7 +1,7 @@
 """The brake on guessing passwords.
 
 Owns: how long a login waits for its verdict, right or wrong, and when it is refused without one. By account and address
-together; for who has not been here before also by address, and by account.
+together; for newcomers also by address, and by account.
 Must not know: packets, sockets, clocks, which accounts there are: unknown names are counted as known ones.
 """
 
@@ -19,7 +19,7 @@ LONGEST_OF_ADDRESS: Final = 2.0
 SPACING: Final = 0.5  # between two verdicts about an account whose password is being guessed from many addresses
 FORGET: Final = 60.0
 KEPT: Final = 10_000  # counts of each kind
-LOOKED_AT: Final = 16  # of those that were counted longest ago, the smallest is forgotten
+LOOKED_AT: Final = 16  # of those that were counted longest ago, the smallest is dropped
 OF_IPV6: Final = 64  # bits of an address that one client has
 
 
@@ -32,7 +32,7 @@ class _Count:
 
 
 class _Counts:
-    """The failures of each key, the latest last. Strangers choose the keys, so their number is bounded."""
+    """The failures of each key, the latest last. Untrusted clients choose the keys, so their number is bounded."""
 
     def __init__(self, forget: float) -> None:
         self._forget = forget
@@ -71,15 +71,15 @@ class Throttle:
         self._known: OrderedDict[tuple[str, ...], None] = OrderedDict()
 
     def refused(self, name: str, host: str, *, now: float) -> float:
-        """Seconds for which no password is looked at; 0: it is."""
+        """Seconds for which no password is checked; 0: it is."""
         return max(self._pairs.get((name, network(host)), now).until - now, 0.0)
 
     def failures_left(self, name: str, host: str, *, now: float) -> int | None:
-        """Until the account is refused there, or refused again: after a refusal one is looked at. None: it never is."""
+        """Until the account is refused there, or refused again: after a refusal one is checked. None: it never is."""
         return max(self._most - self._pairs.get((name, network(host)), now).failures, 1) if self._most else None
 
     def is_news(self, name: str, host: str, *, now: float) -> bool:
-        """Count a login that was refused so: whether to note it, which is done ever more seldom."""
+        """Count a login that was refused in this way: whether to log it, which is done ever more rarely."""
         count = self._pairs.get((name, network(host)), now)
         count.refusals += 1
         return count.refusals & (count.refusals - 1) == 0
@@ -94,7 +94,7 @@ class Throttle:
         return max(own, address, self._slot(name, now))
 
     def _slot(self, name: str, now: float) -> float:
-        """Whoever guesses from everywhere stands in one line."""
+        """A guesser with many addresses waits in one queue."""
         count = self._accounts.get((name,), now)
         if count.failures <= FREE_OF_ACCOUNT:
             return 0.0
@@ -112,7 +112,7 @@ class Throttle:
         return count.failures
 
     def succeeded(self, name: str, host: str) -> None:
-        """Only of this account at this address: a guesser may have an account of his own."""
+        """Only of this account at this address: a guesser may have an account, too."""
         pair = name, network(host)
         self._pairs.clear(pair)
         self._known[pair] = None
@@ -121,13 +121,13 @@ class Throttle:
             self._known.popitem(last=False)
 
     def knows(self, host: str) -> bool:
-        """Whether anybody has logged in from there."""
+        """Whether a login from there has succeeded."""
         address = network(host)
         return any(each[1] == address for each in self._known)
 
 
 def network(host: str) -> str:
-    """What one client has of addresses: IPv6 gives each a whole network."""
+    """The addresses of one client: with IPv6 each has a whole network."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

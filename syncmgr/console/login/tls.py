@@ -1,6 +1,6 @@
 """The console's key and certificate.
 
-Owns: console.key and console.crt in the folder given; they are made once, and an operator may put others there.
+Owns: console.key and console.crt in the folder given; they are created once, and an operator may put others there.
 Must not know: connections.
 """
 
@@ -31,21 +31,21 @@ CERTIFICATE: Final = "console.crt"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Identity:
-    """What the server proves itself with: TLS, and RSA for passwords on connections without TLS."""
+    """What the server proves its identity with: TLS, and RSA for passwords on connections without TLS."""
 
     context: ssl.SSLContext
     public_key: bytes  # PEM
-    secret: bytes  # nobody else's, and the same after every restart
+    secret: bytes  # unique, and the same after every restart
     _key: rsa.RSAPrivateKey
 
     def decrypt(self, data: bytes) -> bytes:
-        """Raises ValueError where `data` was not encrypted with the public key."""
+        """Raises ValueError if `data` was not encrypted with the public key."""
         # OAEP with SHA-1 is what caching_sha2_password prescribes
         return self._key.decrypt(data, padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None))  # noqa: S303
 
 
 def load_identity(folder: Path) -> Identity:
-    """The identity kept in `folder`, made if there is none. Raises NOT_WRITABLE, BAD_CONFIG."""
+    """The identity in `folder`, created if there is none. Raises NOT_WRITABLE, BAD_CONFIG."""
     key_file, certificate_file = folder / "console.key", folder / CERTIFICATE
     if not (key_file.exists() and certificate_file.exists()):
         _generate(folder, key_file, certificate_file)
@@ -64,7 +64,7 @@ def load_identity(folder: Path) -> Identity:
 
 
 def publish_certificate(folder: Path, target: Path) -> None:
-    """The certificates of the identity in `folder`, and nothing else that its file may hold, for everybody to read.
+    """The certificates of the identity in `folder`, readable by all, without anything else that its file may hold.
 
     Raises OSError.
     """
@@ -89,7 +89,7 @@ def _generate(folder: Path, key_file: Path, certificate_file: Path) -> None:
 
 
 def _write(file: Path, data: bytes, mode: int = 0o600) -> None:
-    """Whole or not at all, and for the owner alone unless `mode` says more, whatever the umask."""
+    """Written as a whole or not at all, and only for the owner unless `mode` says more, whatever the umask."""
     draft = file.with_suffix(file.suffix + ".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:

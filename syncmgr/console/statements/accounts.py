@@ -1,6 +1,6 @@
 """The statements about users.
 
-Owns: what each of them asks of the users' port, and how grants are shown. Everything here blocks.
+Owns: what each of them calls on the users' port, and how grants are shown. Everything here blocks.
 Must not know: sessions, how accounts are kept.
 """
 
@@ -82,7 +82,7 @@ def _privileges(words: tuple[str, ...], scope: Scope) -> list[Privilege]:
 
 
 def show_grants(statement: ShowGrants, users: AuthorizedUsers, own: Account) -> Listing:
-    """One account's grants as the statements that would make them, or with ALL those of all accounts to be seen."""
+    """One account's grants as the statements that would create them, or with ALL those of all visible accounts."""
     account = own if statement.user is None else _account(statement.user)
     if not statement.all:
         return listing((f"Grants for {account.name}@{account.host}",), _texts(account, users.rights(account)))

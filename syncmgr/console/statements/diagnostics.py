@@ -1,6 +1,6 @@
-"""What statements had to say besides their answers.
+"""What statements report besides their answers.
 
-Owns: the remarks of the last statement, and how many of them @@warning_count and @@error_count tell.
+Owns: the remarks of the last statement, and how many of them @@warning_count and @@error_count report.
 Must not know: which statement is which.
 """
 
@@ -13,7 +13,7 @@ LONGEST: Final = 2000  # characters, as of an error
 
 
 class Remarks:
-    """Of one session. The counts outlast statements that ask for them."""
+    """Of one session. The counts survive statements that read them."""
 
     def __init__(self) -> None:
         self.told: tuple[Remark, ...] = ()
@@ -21,7 +21,7 @@ class Remarks:
         self._asked = False  # for the counts, by the last statement
 
     def begin(self, *, asks: bool, keeps: bool) -> None:
-        """A statement: whether it asks for the counts, whether it leaves the remarks."""
+        """A statement: whether it reads the counts, whether it keeps the remarks."""
         if not (asks and self._asked):
             self._counted = self.told
         self._asked = asks
@@ -29,7 +29,7 @@ class Remarks:
             self.told = ()
 
     def tell(self, remarks: tuple[Remark, ...]) -> None:
-        """Those of the statement that runs; of a long one the beginning is kept."""
+        """Those of the running statement; of a long list the beginning is kept."""
         self.told = tuple(replace(each, text=each.text[:LONGEST]) for each in remarks)
 
     def fail(self, error: SyncError) -> None:

@@ -2,7 +2,7 @@
 
 Owns: the topics, and the three forms of an answer that the mysql client knows. Properties, settings and privileges come
 from their own tables.
-Must not know: the parser; a test holds every example against it.
+Must not know: the parser; a test checks every example against it.
 """
 
 import re
@@ -253,7 +253,7 @@ LOAD_PRIV. Both statements take effect immediately, also in open connections."""
 
 
 def answer(words: str | None) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """Columns and rows: one topic in full, or the names of those that fit."""
+    """Columns and rows: one topic in full, or the names of those that match."""
     topics = _fitting(" ".join((words or "").replace("%", " ").split()).upper())
     if len(topics) == 1:
         topic = topics[0]

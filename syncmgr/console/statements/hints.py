@@ -1,8 +1,8 @@
-"""What the text of a statement says besides what it does.
+"""What the text of a statement specifies besides its action.
 
-Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, what is parsed once for many, the errors about a
-second statement and about what is too much.
-Must not know: what a statement does. All other hints are Spark's, which takes those that it knows.
+Owns: MySQL's hint of a time, which statements read the counts of SHOW WARNINGS, what is parsed once for many, the
+errors about a second statement and about an oversized one.
+Must not know: what a statement does. All other hints are Spark's, which uses those that it knows.
 """
 
 import re
@@ -14,7 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncsql import ExplainSelect, NestedTooDeeplyError, Parsed, Select, TooLargeError, is_query, parse
 
 SHORT: Final = 200  # characters of a statement that is kept
-LONGEST: Final = 4096  # characters at its beginning that are looked at
+LONGEST: Final = 4096  # characters at its beginning that are examined
 _COMMENT: Final = r"(?:/\*(?![+!]).*?\*/|--\s[^\n]*(?:\n|\Z)|#[^\n]*(?:\n|\Z)|\s|\()*+"
 _HINTS: Final = re.compile(_COMMENT + r"SELECT\s*/\*\+(.*?)\*/", re.IGNORECASE | re.DOTALL)
 _QUERY: Final = re.compile(_COMMENT + r"(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL)
@@ -23,7 +23,7 @@ _COUNTS: Final = re.compile(r"@@\s*(?:session\s*\.\s*)?`?(?:warning|error)_count
 
 
 def timeout_of(sql: str) -> float:
-    """Seconds that /*+ MAX_EXECUTION_TIME(milliseconds) */ gives a SELECT; 0: nothing is said."""
+    """Seconds that /*+ MAX_EXECUTION_TIME(milliseconds) */ gives a SELECT; 0: no hint."""
     hints = _HINTS.match(sql, 0, LONGEST)
     found = _TIME.search(hints[1]) if hints else None
     return int(found[1]) / 1000 if found else 0.0
@@ -38,7 +38,7 @@ asked_again = lru_cache(256)(parse)
 
 
 def is_short_show(sql: str) -> bool:
-    """What monitors ask again and again, so that it is parsed once; it holds no secret."""
+    """What monitors query repeatedly, so it is parsed once; it contains no secret."""
     return len(sql) <= SHORT and sql[:4].upper() == "SHOW" and ";" not in sql[:-1]
 
 
@@ -56,8 +56,8 @@ def nested_too_deeply(error: NestedTooDeeplyError) -> SyncError:
 
 
 def read(sql: str, most_of_query: int) -> tuple[Parsed, ...]:
-    """The statements of a text. Spark takes a hundred times as long for one as we do, so that a query has at most so
-    many bytes: one that stands alone is refused before it is read, which takes seconds for megabytes.
+    """The statements of a text. Spark takes a hundred times as long to parse one as we do, so the bytes of a query are
+    bounded: a single one is refused before it is parsed, which takes seconds for megabytes.
 
     Raises STATEMENT_TOO_LARGE, and what `parse` raises.
     """
@@ -76,7 +76,7 @@ def _long_query(limit: int) -> SyncError:
 
 
 def one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:
-    """Of a client that has not asked for more."""
+    """For a client that has not requested more."""
     first, second = parsed[0].text, parsed[1].text
     start = max(sql.find(second, sql.find(first) + len(first)), 0)
     reason = "several statements at a time need the client's multi-statements option"

@@ -1,6 +1,6 @@
 """The statements that change sync jobs.
 
-Owns: what each of them asks of the jobs' port, and which may have to wait for a source. Everything here blocks.
+Owns: what each of them calls on the jobs' port, and which may have to wait for a source. Everything here blocks.
 Must not know: sessions, how jobs run.
 """
 
@@ -26,7 +26,7 @@ JobChange: TypeAlias = CreateSync | JobAlteration | AddTables | PauseSync | Resu
 
 
 def asks_source(statement: JobChange) -> bool:
-    """Whether a source is asked, which may be slow to answer."""
+    """Whether a source is queried, which may be slow to answer."""
     return isinstance(statement, CreateSync | AddTables | ResyncTable)
 
 

@@ -1,7 +1,7 @@
-"""What somebody may have meant by a name that is not there.
+"""What may have been meant by a name that does not exist.
 
-Owns: which errors are about such a name, and among which names the nearest is looked for.
-Must not know: sessions, statements; who may see what: it asks a house that names nothing to whom it is hidden.
+Owns: which errors are about such a name, and among which names the nearest is searched.
+Must not know: sessions, statements; who may see what: it asks a catalog that hides what the caller may not see.
 """
 
 from contextlib import suppress
@@ -15,8 +15,8 @@ MOST_JOBS: Final = 3
 
 
 def with_nearest(error: SyncError, house: Authorized) -> SyncError:
-    """The error, with the name that is like the one in it. Blocks."""
-    with suppress(SyncError):  # what cannot be looked up is no reason for another error
+    """The error, with the name that resembles the one in it. Blocks."""
+    with suppress(SyncError):  # a failed lookup is no reason for another error
         return error.saying(_hint(error, house))
     return error
 
@@ -45,7 +45,7 @@ def _of_table(db: str, table: str, catalog: AuthorizedCatalog) -> str:
 
 
 def _of_job(db: str, name: str, house: Authorized) -> str:
-    """One of that name in another database is nearer than one of a name that is like it in this one."""
+    """The same name in another database is nearer than a similar name in this one."""
     here = [each for _, each in house.jobs.names(db).values()]
     return _elsewhere(name, house) or did_you_mean(name, here)
 

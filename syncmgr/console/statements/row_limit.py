@@ -1,6 +1,6 @@
-"""How many rows a SELECT gives, in MySQL's words.
+"""How many rows a SELECT returns, in MySQL's terms.
 
-Owns: `LIMIT offset, rows` in Spark's words, whether a SELECT has a LIMIT of its own, the first rows of a result.
+Owns: `LIMIT offset, rows` in Spark's form, whether a SELECT has a LIMIT of its own, the first rows of a result.
 Must not know: who wants fewer rows.
 """
 
@@ -48,11 +48,11 @@ def _tokens(text: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, read="mysql")
     except TokenError:
-        return []  # Spark says what is wrong
+        return []  # Spark reports the error
 
 
 def first(rows: Rows, count: int) -> Rows:
-    """No more than so many; what computes the others is ended."""
+    """No more than this many; the computation of the others is ended."""
     return replace(rows, batches=_first(rows.batches, count))
 
 

@@ -62,7 +62,7 @@ class StatementSession:
         await self._with_nearest(self._context.use(db))
 
     async def _with_nearest(self, asked: Awaitable[T]) -> T:
-        """The error about a name that is not there names the one that may have been meant."""
+        """The error about a name that does not exist suggests the one that may have been meant."""
         try:
             return await asked
         except SyncError as error:
@@ -74,7 +74,7 @@ class StatementSession:
         self._client.limit_time(self.statement_timeout(sql), since=since)
         parsed = await self._parse(sql, multi=multi)
         if not parsed:
-            yield Done(), False  # a comment alone: MySQL answers OK
+            yield Done(), False  # only a comment: MySQL answers OK
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
             self._context.remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
@@ -82,7 +82,7 @@ class StatementSession:
             self._announce(each)
             if since is None:
                 await asyncio.sleep(0)  # others are answered between two statements of one packet
-            since = None  # of those that follow, the time begins when they do
+            since = None  # for those that follow, the time begins when they do
             yield await self._with_nearest(EXECUTIONS[type(statement)](self._context, statement)), left > 0
 
     async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:

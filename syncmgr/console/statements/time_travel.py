@@ -1,7 +1,7 @@
 """Consistent points in a SELECT: t FOR VERSION AS OF 'db.job@epoch'.
 
-Owns: finding them in the text, and the text with the snapshot of each table in their place.
-Must not know: jobs, snapshots; what Spark makes of any other VERSION AS OF is its own.
+Owns: finding them in the text, and the text with the snapshot of each table instead.
+Must not know: jobs, snapshots; any other VERSION AS OF is left to Spark.
 """
 
 import re
@@ -52,7 +52,7 @@ def pins(text: str, db: str | None) -> list[Pin]:
     try:
         tokens = sqlglot.tokenize(text, read="mysql")
     except TokenError:
-        return []  # Spark says what is wrong
+        return []  # Spark reports the error
     return [pin for place in range(len(tokens)) if (pin := _pin(tokens, place, db)) is not None]
 
 
@@ -89,7 +89,7 @@ def _database(named: str | None, in_use: str | None) -> str:
 
 
 def pinned(text: str, found: Sequence[Pin], snapshots: Callable[[Point], Snapshots]) -> str:
-    """The text with snapshots in place of points; each point is asked for once. Raises NOT_AT_POINT."""
+    """The text with snapshots instead of points; each point is looked up once. Raises NOT_AT_POINT."""
     known = {point: snapshots(point) for point in {pin.point for pin in found}}
     for pin in sorted(found, key=lambda pin: -pin.start):
         snapshot = known[pin.point].get(pin.table)

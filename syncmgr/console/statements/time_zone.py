@@ -39,12 +39,12 @@ def _names() -> dict[str, str]:
 
 
 def meant(shown: str) -> str:
-    """The zone that `zone` shows so, in a form that Spark knows too."""
+    """The zone that is shown as `zone`, in a form that Spark knows, too."""
     return UTC if shown == SYSTEM else shown
 
 
 def clock(at: dt.datetime, shown: str) -> dt.datetime:
-    """The same moment as a clock there shows it."""
+    """The same moment as local time there."""
     offset = _OFFSET.fullmatch(shown)
     if offset is None:
         return at.astimezone(ZoneInfo(meant(shown)))

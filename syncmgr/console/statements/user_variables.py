@@ -25,7 +25,7 @@ class UserVariables:
         return self._values.get(name)
 
     def has_room(self) -> None:
-        """Raises NOT_SUPPORTED where there are as many as there may be."""
+        """Raises NOT_SUPPORTED if the maximum number exists."""
         if len(self._values) >= MAX_USER_VARIABLES:
             raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MAX_USER_VARIABLES} user variables")
 

@@ -1,6 +1,6 @@
 """The variables of one session.
 
-Owns: names, defaults and kinds of the system variables that clients ask for; values set in this session.
+Owns: names, defaults and kinds of the system variables that clients query; values set in this session.
 Must not know: SQL, packets. Nothing here changes the frontend: that is ADMIN SET FRONTEND CONFIG.
 """
 
@@ -188,7 +188,7 @@ class Variables:
 
     @property
     def select_limit(self) -> int | None:
-        """Rows of a SELECT that does not say itself how many it wants; None: all."""
+        """Rows of a SELECT without a LIMIT of its own; None: all."""
         most = int(self["sql_select_limit"])
         return most if most < ALL_ROWS else None
 
@@ -203,7 +203,7 @@ class Variables:
 
     @property
     def wait_timeout(self) -> float:
-        """Seconds; a session may shorten what the console allows, and not lengthen it."""
+        """Seconds; a session may shorten what the console allows, but not extend it."""
         if "wait_timeout" in self._values:
             return min(float(self._values["wait_timeout"]), self._limits.wait_timeout)
         return self._limits.wait_timeout

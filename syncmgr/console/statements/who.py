@@ -1,6 +1,6 @@
-"""Who asks, in a query of the lake.
+"""The caller's identity in a query of the lake.
 
-Owns: USER(), CURRENT_USER() and their kin as texts of the account: Spark would say who runs the frontend.
+Owns: USER(), CURRENT_USER() and the like as texts of the account: Spark would return the user who runs the frontend.
 Must not know: sessions, how an account is found.
 """
 
@@ -17,7 +17,7 @@ from syncmgr.console.wire.prepared import literal
 _LIKELY: Final = re.compile(r"\bcurrent_user\b|\b(?:session_|system_)?user\s*\(", re.IGNORECASE)
 _QUOTED: Final = {TokenType.STRING, TokenType.IDENTIFIER}
 _BRACKETS: Final = [TokenType.L_PAREN, TokenType.R_PAREN]
-WITHOUT_BRACKETS: Final = "CURRENT_USER"  # a word that names no column unless it is quoted
+WITHOUT_BRACKETS: Final = "CURRENT_USER"  # a word that does not name a column unless it is quoted
 
 
 def with_asker(text: str, *, account: str, client: str) -> str:
@@ -35,7 +35,7 @@ def with_asker(text: str, *, account: str, client: str) -> str:
 
 
 def _length(tokens: list[Token], place: int, told: Mapping[str, str]) -> int:
-    """How many tokens the function is that stands here; 0: none does."""
+    """The number of tokens of the function at this place; 0: there is none."""
     token = tokens[place]
     if token.token_type in _QUOTED or token.text.upper() not in told or _is(tokens, place - 1, TokenType.DOT):
         return 0
@@ -54,4 +54,4 @@ def _tokens(text: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, read="mysql")
     except TokenError:
-        return []  # Spark says what is wrong
+        return []  # Spark reports the error

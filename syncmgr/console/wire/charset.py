@@ -1,7 +1,7 @@
-"""The character sets a client may speak.
+"""The character sets a client may use.
 
 Owns: MySQL's names and collation ids, and the Python codec of each.
-Must not know: who asks.
+Must not know: the caller.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class Charset:
     others: tuple[int, ...] = ()
 
     def encode(self, text: str) -> bytes:
-        """What the character set lacks becomes '?', as MySQL does it."""
+        """What the character set lacks becomes '?', as in MySQL."""
         return text.encode(self.codec, "replace")
 
     def decode(self, data: bytes) -> str:
-        """Raises INVALID_TEXT with the first bytes that are none of this character set."""
+        """Raises INVALID_TEXT with the first bytes that are invalid in this character set."""
         try:
             return data.decode(self.codec)
         except UnicodeDecodeError as error:
@@ -86,5 +86,5 @@ def by_name(name: str) -> Charset:
 
 
 def by_collation(collation: int) -> Charset:
-    """An id that is not known is one of utf8mb4's, which has most of them, or of a newer server's."""
+    """An unknown id counts as one of utf8mb4, which has most of them, or of a newer server."""
     return _BY_COLLATION.get(collation, UTF8MB4)

@@ -21,7 +21,7 @@ LEVEL: Final = 3  # of zstd's 22 and zlib's 9: the console's own choice, whateve
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Algorithm:
-    """`unpack` gives exactly as many bytes as its second argument says, or raises ProtocolError."""
+    """`unpack` returns exactly as many bytes as its second argument says, or raises ProtocolError."""
 
     name: str
     pack: Callable[[bytes], bytes]

@@ -1,4 +1,4 @@
-"""A result that its client fetches piece by piece.
+"""A result that its client fetches in pieces.
 
 Owns: the rows between two fetches of a prepared statement's cursor.
 Must not know: packets' order, sessions.
@@ -29,5 +29,5 @@ class Cursor:
             self._batch = iter(batch)
 
     async def close(self) -> None:
-        """What computes the rows ends."""
+        """Ends the computation of the rows."""
         await self._batches.aclose()

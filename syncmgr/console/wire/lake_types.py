@@ -1,4 +1,4 @@
-"""Spark's types in MySQL's words.
+"""Spark's types in MySQL's terms.
 
 Owns: the MySQL column of every Spark type, and the values that need another form to travel.
 Must not know: queries, packets.
@@ -59,7 +59,7 @@ def column(name: str, spark_type: str, *, nullable: bool) -> Column:
 
 
 def conversion(spark_type: str) -> Convert | None:
-    """What must be done to the values of a type before they travel; None: nothing."""
+    """The conversion of a type's values before they are sent; None: none."""
     if spark_type == "float":
         return lambda value: str(np.float32(value))  # type: ignore[arg-type]  # a float, says its type
     if _NESTED.fullmatch(spark_type):
@@ -68,7 +68,7 @@ def conversion(spark_type: str) -> Convert | None:
 
 
 def _json(value: object) -> str:
-    """Not json.dumps(): a decimal is a number of its own digits there too."""
+    """Not json.dumps(): a decimal stays a number with its own digits there, too."""
     match value:
         case Decimal():
             return text_of(value)
@@ -88,7 +88,7 @@ def _json(value: object) -> str:
 
 
 def converted(batch: Sequence[Row], spark_types: Sequence[str]) -> Iterable[Row]:
-    """The rows of a batch as they travel."""
+    """The rows of a batch as they are sent."""
     todo = [(index, convert) for index, name in enumerate(spark_types) if (convert := conversion(name))]
     return map(partial(_row, todo=todo), batch) if todo else batch
 

@@ -23,7 +23,8 @@ MAX_MESSAGE: Final = 2000  # characters of an ERR; clients have small buffers
 class Hello:
     """A handshake response, or a SSL request if `user` is None.
 
-    `capabilities` is a plain number: Python keeps every combination of an IntFlag that ever was, and strangers choose.
+    `capabilities` is a plain number: Python keeps every combination of an IntFlag that ever occurred, and untrusted
+    clients choose them.
     """
 
     capabilities: int
@@ -135,7 +136,7 @@ PUBLIC_KEY_REQUEST: Final = b"\x02"
 
 
 def ok(status: Status, *, affected: int = 0, warnings: int = 0, info: bytes = b"", mark: bytes = b"\0") -> bytes:
-    """`mark` is 0xFE where an OK packet stands for the EOF of a result."""
+    """`mark` is 0xFE if an OK packet stands for the EOF of a result."""
     counts = lenenc(affected) + lenenc(0)
     return mark + counts + status.to_bytes(2, "little") + min(warnings, 0xFFFF).to_bytes(2, "little") + info
 

@@ -1,4 +1,4 @@
-"""Where the parameters of a prepared statement stand.
+"""The places of the parameters of a prepared statement.
 
 Owns: finding '?' outside of strings, names and comments.
 Must not know: what the statement means.
@@ -10,7 +10,7 @@ from typing import Final
 
 MOST: Final = 0xFFFF  # the protocol counts them by 16 bits
 
-# what is not closed goes to the end: were it tried again from each character, a long text would take for ever
+# what is not closed extends to the end: if it were retried from each character, a long text would take forever
 _OPAQUE: Final = re.compile(
     r"""
       '(?:[^'\\]++|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]++|\\.|"")*+(?:"|\\?\Z) | `(?:[^`]++|``)*+(?:`|\Z)
@@ -22,6 +22,6 @@ _OPAQUE: Final = re.compile(
 
 
 def placeholders(sql: str) -> tuple[int, ...]:
-    """Offsets of the parameters, in order; of more than can be, one too many."""
+    """Offsets of the parameters, in order; if there are too many, one more than allowed."""
     found = (match.start() for match in _OPAQUE.finditer(sql) if match["place"])
     return tuple(islice(found, MOST + 1))

@@ -48,7 +48,7 @@ _BYTES: Final = {
     FieldType.BIT,
 }
 _UNSIGNED: Final = 0x80
-PLACE_BYTES: Final = 128  # of a parameter: where it stands, its type
+PLACE_BYTES: Final = 128  # of a parameter: its place, its type
 CURSOR_BYTES: Final = 1 * MiB  # of an open cursor: the batch of rows that its client is fetching
 
 
@@ -66,7 +66,7 @@ class PreparedStatement:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes, data sent ahead and cursor left out."""
+        """Bytes that it takes, without data sent ahead and the cursor."""
         return size_of(self.sql) + PLACE_BYTES * len(self.places)
 
     def answer(self) -> bytes:
@@ -117,7 +117,7 @@ def _parameter_type(reader: Reader) -> tuple[FieldType, bool]:
 
 
 def read_value(reader: Reader, kind: FieldType, charset: Charset, *, unsigned: bool) -> Value:
-    """One parameter. Raises ProtocolError where the packet ends too early."""
+    """One parameter. Raises ProtocolError if the packet ends too early."""
     if kind in _INTEGERS:
         return int.from_bytes(reader.take(_INTEGERS[kind]), "little", signed=not unsigned)
     if kind is FieldType.FLOAT:
@@ -137,7 +137,7 @@ def read_value(reader: Reader, kind: FieldType, charset: Charset, *, unsigned: b
 
 
 def _text_or_bytes(data: bytes, charset: Charset) -> Value:
-    """Some clients bind bytes as text, and others text as BLOB: what is no text stays bytes."""
+    """Some clients bind bytes as text, and others text as BLOB: what is not text stays bytes."""
     try:
         return charset.decode(data)
     except SyncError:
@@ -145,7 +145,7 @@ def _text_or_bytes(data: bytes, charset: Charset) -> Value:
 
 
 def _decimal(text: str) -> Decimal:
-    """Raises WRONG_ARGUMENTS, also for one of more digits than any column has: it is written out."""
+    """Raises WRONG_ARGUMENTS, also for more digits than any column has, since it is written out."""
     try:
         number = Decimal(text) if len(text) <= MAX_DIGITS else None
     except InvalidOperation:
@@ -174,7 +174,7 @@ def _time(reader: Reader) -> str:
 
 
 def literal(value: Value) -> str:
-    """A literal that MySQL's grammar and Spark's read as the same value."""
+    """A literal that MySQL's grammar and Spark's parse as the same value."""
     match value:
         case None:
             return "NULL"
@@ -215,7 +215,7 @@ class PreparedStatements:
             raise SyncError(Code.UNKNOWN_PREPARED, id=statement_id) from None
 
     def append(self, statement_id: int, index: int, data: bytes) -> None:
-        """SEND_LONG_DATA. A mistake in it shows at EXECUTE: this command has no answer."""
+        """SEND_LONG_DATA. An error in it is reported at EXECUTE: this command has no answer."""
         statement = self._statements.get(statement_id)
         if statement is None:
             return
@@ -228,7 +228,7 @@ class PreparedStatements:
             statement.long_data.setdefault(index, bytearray()).extend(data)
 
     def lose(self, statement_id: int) -> None:
-        """Data that is too long was sent, and forgotten."""
+        """Data that is too long was sent, and dropped."""
         statement = self._statements.get(statement_id)
         if statement is not None:
             self.forget_data(statement)
@@ -241,7 +241,7 @@ class PreparedStatements:
         statement.too_long = False
 
     def has_room_for_cursor(self) -> bool:
-        """Whether there is room for one more, which then is taken."""
+        """Whether there is room for one more, which is then reserved."""
         return self.cursors < self._limits.max_cursors and self._share.holds(CURSOR_BYTES)
 
     async def close_cursor(self, statement: PreparedStatement) -> None:

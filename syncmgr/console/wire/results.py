@@ -1,4 +1,4 @@
-"""What a statement gives, and how its rows travel.
+"""What a statement returns, and how its rows are sent.
 
 Owns: columns and results as values; column definitions, text rows and binary rows as bytes.
 Must not know: which statement made a result, sockets.
@@ -63,7 +63,7 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """A statement with rows, in batches; the next batch is asked for when the client has taken the last."""
+    """A statement with rows, in batches; the next batch is requested when the client has taken the last."""
 
     columns: tuple[Column, ...]
     batches: AsyncGenerator[Iterable[Row], None]
@@ -96,7 +96,7 @@ def column_definition(column: Column, charset: Charset) -> bytes:
 
 
 def text_of(value: object) -> str:
-    """A value as MySQL prints it. `bytes` are no text: see text_row."""
+    """A value as MySQL prints it. `bytes` are not text: see text_row."""
     match value:
         case str():
             return value
@@ -159,7 +159,7 @@ def _packed(row: Row, packers: Sequence[Pack]) -> bytes:
 
 
 def _packer(column: Column, charset: Charset) -> Pack:
-    """How a column's values that are not NULL travel."""
+    """How a column's values that are not NULL are sent."""
 
     def text(value: object) -> bytes:
         return lenenc_bytes(bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value)))
@@ -209,5 +209,5 @@ def row_encoder(columns: Sequence[Column], charset: Charset, *, binary: bool) ->
 
 
 async def at_once(rows: Iterable[Row]) -> AsyncGenerator[Iterable[Row], None]:
-    """Rows that are in memory already, as one batch."""
+    """Rows that are already in memory, as one batch."""
     yield rows

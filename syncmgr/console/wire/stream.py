@@ -20,9 +20,9 @@ from syncmgr.errors import Code, SyncError
 
 READ_AHEAD: Final = 64 * KiB
 LARGE: Final = 256 * KiB  # bytes that are compressed at once; more of them are inflated in a thread
-SLOWEST: Final = 100_000  # bytes a second; what a big packet may take beyond the read timeout
+SLOWEST: Final = 100_000  # bytes per second; a big packet may take this beyond the read timeout
 _HEADER: Final = struct.Struct("<I").pack
-LINGER: Final = 2.0  # seconds in which a refused client may still read why
+LINGER: Final = 2.0  # seconds in which a refused client may still read the reason
 
 
 class ConnectionLost(Exception):  # noqa: N818 - an end, not an error
@@ -30,7 +30,7 @@ class ConnectionLost(Exception):  # noqa: N818 - an end, not an error
 
 
 class TooLongError(Exception):
-    """A packet that was read and forgotten, but for its beginning."""
+    """A packet that was read and dropped, except its beginning."""
 
     def __init__(self, head: bytes) -> None:
         self.head = head
@@ -38,7 +38,7 @@ class TooLongError(Exception):
 
 
 class _Watched(asyncio.StreamReaderProtocol):
-    """Notices at once that the client went away, also while nobody reads."""
+    """Notices at once that the client has disconnected, even while nothing reads."""
 
     def __init__(self, reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
         super().__init__(reader)
@@ -85,7 +85,7 @@ class PacketStream:
         return self._algorithm
 
     def compress(self, algorithm: Algorithm, share: Share) -> None:
-        """From the next packet on, in both directions; frames that have come are held in `share`."""
+        """From the next packet on, in both directions; received frames are held in `share`."""
         self._algorithm, self._share = algorithm, share
 
     def restart_sequence(self) -> None:
@@ -106,7 +106,7 @@ class PacketStream:
         try:
             async with asyncio.timeout(self._limits.write_timeout):
                 await self._send(self._taken())
-                while self._out:  # an interrupt here leaves the rest in front of what is put next
+                while self._out:  # an interrupt here leaves the rest before what is put next
                     await asyncio.sleep(0)
                     await self._send(self._taken())
         except TimeoutError:
@@ -132,7 +132,7 @@ class PacketStream:
         await self._writer.drain()
 
     async def open(self, context: ssl.SSLContext | None) -> None:
-        """Go on as a stream, with TLS if a context is given. Raises ConnectionLost."""
+        """Continue as a stream, with TLS if a context is given. Raises ConnectionLost."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=READ_AHEAD, loop=loop)
         protocol = _Watched(reader, self.gone)
@@ -182,7 +182,7 @@ class PacketStream:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _beginning(self, parts: list[bytes], left: int) -> bytes:
-        """Of a packet; what is left of its frame is read and forgotten, so that it takes no memory."""
+        """Of a packet; the rest of its frame is read and dropped, so that it takes no memory."""
         kept = b"".join(parts)[:READ_AHEAD]
         while left:
             part = await self._exactly(min(left, READ_AHEAD), self._limits.read_timeout)
@@ -191,7 +191,7 @@ class PacketStream:
         return kept
 
     def _count(self, number: int) -> None:
-        """Inside compressed frames it is these that are counted: clients number the packets in them freely."""
+        """Inside compressed frames the frames are counted: clients number the packets in them freely."""
         if self._algorithm is None and number != self._sequence & 0xFF:
             raise ProtocolError(f"packet {number} where {self._sequence & 0xFF} was due")
         self._sequence += 1
@@ -208,7 +208,7 @@ class PacketStream:
         return data
 
     def _hold_frames(self, size: int) -> None:
-        """What has come in frames and is no packet yet; little always has room. Raises MEMORY_FULL."""
+        """What has arrived in frames and is not a packet yet; there is always room for a little. Raises MEMORY_FULL."""
         if self._share is None:
             return
         self._share.give_back(self._of_frames)
@@ -219,7 +219,7 @@ class PacketStream:
 
     async def _frame(self, algorithm: Algorithm, timeout: float, *, reserved: int) -> bytes:  # noqa: ASYNC109 - the same
         """What one compressed frame holds: 16 MiB at most, as three bytes have its size. `reserved`: bytes that are
-        held already, for the packet that it belongs to.
+        already held for its packet.
         """
         head = await self._received(FRAME_HEADER_SIZE, timeout)
         if head[3] != self._frame_sequence & 0xFF:
@@ -254,7 +254,7 @@ class PacketStream:
         return bytes(data)
 
     async def linger(self) -> None:
-        """Read and forget what a refused client still sends: closing at once would take the refusal from it."""
+        """Read and drop what a refused client still sends: closing at once would lose the refusal."""
         if self._reader is None or self._writer is None:
             return
         try:
@@ -267,7 +267,7 @@ class PacketStream:
             return
 
     def abort(self) -> None:
-        """End at once; what is not sent is lost. A read that waits ends with ConnectionLost."""
+        """End at once; what is not sent is lost. A waiting read ends with ConnectionLost."""
         if self._writer is None:
             with contextlib.suppress(OSError):  # the client was faster
                 self._sock.shutdown(socket.SHUT_RDWR)

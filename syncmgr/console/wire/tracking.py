@@ -1,6 +1,6 @@
 """What OK reports about a session's state.
 
-Owns: MySQL's session trackers, of the schema and of the variables that MySQL tells without being asked to.
+Owns: MySQL's session trackers, of the schema and of the variables that MySQL reports by default.
 Must not know: sessions, sockets.
 """
 
@@ -27,7 +27,7 @@ class Tracker:
         self._schema = name
 
     def variable(self, name: str, value: object) -> None:
-        """A variable that is not tracked is passed over."""
+        """A variable that is not tracked is skipped."""
         if name in TRACKED:
             self._variables[name] = str(value)
 
@@ -36,7 +36,7 @@ class Tracker:
         self._variables.clear()
 
     def told(self, charset: Charset) -> bytes:
-        """What to put into an OK; empty where nothing has changed. The changes are forgotten."""
+        """What to put into an OK; empty if nothing has changed. The changes are cleared."""
         out = bytearray()
         for name, value in self._variables.items():
             pair = lenenc_bytes(name.encode()) + lenenc_bytes(charset.encode(value))

@@ -1,1 +1,1 @@
-"""What ALTER SYNC JOB, and tables that come by themselves, make of a stored job."""
+"""How ALTER SYNC JOB, and tables that join by themselves, change a stored job."""

@@ -1,7 +1,7 @@
-"""What ALTER SYNC makes of a stored job.
+"""How ALTER SYNC changes a stored job.
 
 Owns: which change of a job is refused, and what of it is stored.
-Must not know: the runs of jobs, and when they take up what is stored.
+Must not know: the runs of jobs, and when they apply what is stored.
 """
 
 from typing import assert_never
@@ -24,7 +24,7 @@ class Alterations:
         self._resyncs = resyncs
 
     def alter(self, job: SyncJob, node: JobAlteration, looked_at: LookedAt | None = None) -> bool:
-        """Whether what runs of the job must be started anew. Nothing here waits for source or lake."""
+        """Whether the job's run must be restarted. Nothing here waits for source or lake."""
         refuse_cancelled(job)
         match node:
             case AlterSync():
@@ -44,7 +44,7 @@ class Alterations:
         return True
 
     def _leave(self, job: SyncJob, table: Name) -> bool:
-        """A table that could not join is left out by the patterns that mean it."""
+        """A table that could not join is excluded from the patterns that match it."""
         without_it = None if table.db is None else excluding(job, table.db, table.name)
         if without_it is not None:
             self._store.jobs.save(without_it)
@@ -71,9 +71,7 @@ class Alterations:
         raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name).saying(more)
 
     def let_go(self, job: SyncJob) -> bool:
-        """Channels whose targets were dropped with their sources leave a job of which nothing runs; False: it has no
-        other.
-        """
+        """Channels whose targets were dropped with their sources leave a job without a run; False: it has no other."""
         dropped = [channel for channel in job.channels if channel.dropped]
         if dropped and len(dropped) < len(job.channels):
             self._store.jobs.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])

@@ -1,6 +1,6 @@
-"""Tables that a job's patterns mean and that it has not.
+"""Tables that match a job's patterns and that it does not have yet.
 
-Owns: in which order they are planned, and why some cannot join.
+Owns: the order in which they are planned, and why some cannot join.
 Must not know: what is stored, the runs of jobs.
 """
 
@@ -23,8 +23,8 @@ PlanOf = Callable[[tuple[Tables | Shards, ...]], Plan]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arrivals:
-    """`refused`: why tables cannot join. `waits`: tables that can when another of their target has joined. `there`: all
-    that the job's patterns mean and that it has not.
+    """`refused`: why tables cannot join. `waits`: tables that can once another one of their target has joined. `there`:
+    all that match the job's patterns and that it does not have yet.
     """
 
     plans: tuple[Plan, ...]
@@ -34,13 +34,13 @@ class Arrivals:
 
     @property
     def joining(self) -> Joining:
-        """Their changes count from the place at which they were looked at; what is before it comes with their rows."""
+        """Their changes count from the place at which they were examined; what is before it comes with their rows."""
         channels = (replace(channel, after=plan.inspected.start) for plan in self.plans for channel in plan.channels)
         return Joining(channels=tuple(channels), loading=frozenset().union(*(plan.loading for plan in self.plans)))
 
     @property
     def made(self) -> tuple[TargetTable, ...]:
-        """Targets that are not there yet, each once."""
+        """Targets that do not exist yet, each once."""
         return tuple({table.label: table for plan in self.plans for table in plan.made}.values())
 
     @property
@@ -50,7 +50,7 @@ class Arrivals:
 
 
 def unseen(job: SyncJob, survey: Survey) -> frozenset[Table]:
-    """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
+    """The tables that exist by now, match a job's patterns, and are not in the job yet. Blocks."""
     wanted = patterns(job)
     there = survey(job.source, sorted({databases(each) for each in wanted}))
     synced = {(channel.source.db, channel.source.name) for channel in job.channels}
@@ -58,8 +58,8 @@ def unseen(job: SyncJob, survey: Survey) -> frozenset[Table]:
 
 
 def arrivals(job: SyncJob, named: Collection[Table], survey: Survey, plan: PlanOf) -> Arrivals:
-    """For those of the named tables that are there, that a job's patterns mean and that it has not. Any other may be a
-    table of the job under a name that it gets further on in the binlog. Blocks. Raises what may pass.
+    """For those of the named tables that exist, match a job's patterns, and are not in the job yet. Any other may be a
+    table of the job under a name that it gets further on in the binlog. Blocks. Raises transient errors.
     """
     wanted, there = patterns(job), unseen(job, survey)
     named_there = sorted(there & frozenset(named))
@@ -75,7 +75,7 @@ def arrivals(job: SyncJob, named: Collection[Table], survey: Survey, plan: PlanO
 def _in_turn(
     job: SyncJob, coming: Mapping[Table, Tables | Shards], plan: PlanOf
 ) -> tuple[list[Plan], dict[Table, SyncError]]:
-    """A table joins where none before it fills its target, and none that comes with it and can join."""
+    """A table joins if none before it fills its target, nor a simultaneous one that can join."""
     plans: list[Plan] = []
     refused: dict[Table, SyncError] = {}
     taken = [filling(channel) for channel in job.channels]
@@ -96,7 +96,7 @@ def _wish(job: SyncJob, node: Tables | Shards, table: Table) -> Filling:
 
 
 def _plans(new: Mapping[Table, Tables | Shards], plan: PlanOf) -> tuple[list[Plan], dict[Table, SyncError]]:
-    """All at once, and where that fails one by one."""
+    """All at once, and if that fails, one by one."""
     if not new:
         return [], {}
     try:
@@ -112,7 +112,7 @@ def _plans(new: Mapping[Table, Tables | Shards], plan: PlanOf) -> tuple[list[Pla
 
 
 def _alike(plans: Iterable[Plan]) -> Iterator[Plan]:
-    """Those that make the same of a target; the first one says what."""
+    """Those that make the same target; the first one determines what."""
     made: dict[str, TargetTable] = {}
     for plan in plans:
         if all(made.setdefault(table.label, table) == table for table in plan.made):

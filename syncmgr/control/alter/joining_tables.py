@@ -1,7 +1,7 @@
-"""Tables that join a stored job: by ADD TABLE, and those that its patterns mean and that come later.
+"""Tables that join a stored job: by ADD TABLE, and those that match its patterns and are created later.
 
-Owns: what is refused of them, and that a job which has changed meanwhile gets none.
-Must not know: the runs of jobs, and when they take up what is stored.
+Owns: what is refused, and that a job which has changed meanwhile gets none.
+Must not know: the runs of jobs, and when they apply what is stored.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,9 +33,9 @@ class JoiningTables:
         self._chunk_rows = chunk_rows
 
     def plan(self, job: SyncJob, channels: tuple[Channel | Tables | Shards, ...]) -> Plan:
-        """Their rows come first, whatever the job's start was. Blocks for as long as source and lake take.
+        """Their rows come first, whatever the job's start was. Blocks as long as source and lake take.
 
-        Raises what the first failed check says.
+        Raises the error of the first failed check.
         """
         refuse_cancelled(job)
         if Can.READ_ROWS not in job.source.can:
@@ -52,9 +52,9 @@ class JoiningTables:
         return self._planner.plan(wanted)
 
     def add(self, job: SyncJob, node: AddTables, plan: Plan, looked_at: SyncJob) -> None:
-        """The job gets the planned channels, which its text names from now on. Their targets are there.
+        """The job gets the planned channels, which its text names from now on. Their targets exist.
 
-        Raises STALE_JOB where the job is not the one that was looked at.
+        Raises STALE_JOB if the job is not the one that was examined.
         """
         refuse_cancelled(job)
         _refuse_changed(job, looked_at)
@@ -64,17 +64,19 @@ class JoiningTables:
         self._jobs.alter(with_channels(job, node.channels), joining=joining)
 
     def unseen(self, job: SyncJob) -> frozenset[Table]:
-        """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
+        """The tables that exist by now, match a job's patterns, and are not in the job yet. Blocks."""
         return unseen(job, self._survey)
 
     def arrivals(self, job: SyncJob, named: Collection[Table]) -> Arrivals:
-        """For those of these tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+        """For those of these tables that match a job's patterns and are not in the job yet. Blocks. Raises transient
+        errors.
+        """
         return arrivals(job, named, self._survey, partial(self.plan, job))
 
     def take_in(self, job: SyncJob, coming: Arrivals, looked_at: SyncJob) -> None:
-        """All of them, or none; the job's text means them already. Their targets are there.
+        """All of them, or none; the job's text already covers them. Their targets exist.
 
-        Raises STALE_JOB where the job is not the one that was looked at.
+        Raises STALE_JOB if the job is not the one that was examined.
         """
         _refuse_changed(job, looked_at)
         if _tables(job) != _tables(looked_at) or patterns(job) != patterns(looked_at):
@@ -83,7 +85,7 @@ class JoiningTables:
 
 
 def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:
-    """What was planned is of one source, and goes by the job's properties. Raises STALE_JOB."""
+    """The plan is for one source, and depends on the job's properties. Raises STALE_JOB."""
     if (job.id, job.source, job.properties) != (looked_at.id, looked_at.source, looked_at.properties):
         raise SyncError(Code.STALE_JOB, job=job.name)
 

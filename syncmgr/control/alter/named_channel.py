@@ -1,6 +1,6 @@
 """Which channel of a job a statement means.
 
-Owns: the names by which a table of a job is found, those that it had before among them.
+Owns: the names by which a table of a job is found, including its former ones.
 Must not know: what is done with it.
 """
 
@@ -23,8 +23,8 @@ def channel_of(job: SyncJob, table: Name) -> ChannelDescription:
 
 
 def resynced(job: SyncJob, table: Name) -> ChannelDescription:
-    """The one that reads a source table, or that is not read on and had that name once: whoever has changed names back
-    finds it there, and whoever has given the name to another table chooses that one. Raises NO_SUCH_CHANNEL.
+    """The one that reads a source table, or that is no longer read and once had that name: if names were changed back,
+    it is found there; if the name was given to another table, that one is chosen. Raises NO_SUCH_CHANNEL.
     """
     try:
         return channel_of(job, table)
@@ -37,7 +37,7 @@ def resynced(job: SyncJob, table: Name) -> ChannelDescription:
 
 
 def place(channel: ChannelDescription, table: Name) -> Table:
-    """Where the table is that is meant."""
+    """Where the table in question is."""
     if channel.source.name == table.name and table.db in {None, channel.source.db}:
         return source_name(channel)
     return next((s.db, s.name) for s in channel.shadows if s.left and s.name == table.name and table.db in {None, s.db})

@@ -1,6 +1,7 @@
 """ALTER SYNC JOB ... RESYNC TABLE.
 
-Owns: what source and lake are asked before it, when the columns are renewed, why a part of the rows does not do.
+Owns: what is queried from source and lake before it, when the columns are renewed, why a part of the rows is not
+enough.
 Must not know: the runs of jobs, how rows are read.
 """
 
@@ -44,7 +45,7 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookedAt:
-    """What source and lake say of a table that is to be read anew. `renewal`: what its channel and its target become;
+    """What source and lake say of a table that is to be read again. `renewal`: what its channel and its target become;
     None: they stay as they are.
     """
 
@@ -62,8 +63,8 @@ class Resyncs:
         self._inspect = inspect
 
     def looked_at(self, job: SyncJob, node: JobAlteration) -> LookedAt | None:
-        """For RESYNC. Blocks for as long as source and lake take. A table that is read as it should be is not renewed:
-        whatever changes it comes by the binlog.
+        """For RESYNC. Blocks as long as source and lake take. A table that is read properly is not renewed: its changes
+        come through the binlog.
 
         Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
         """
@@ -82,7 +83,7 @@ class Resyncs:
         return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
 
     def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
-        """Under the name that the source has for its table once a statement is followed that is stored to be."""
+        """Under the name that the source's table has once the stored statement is followed."""
         for epoch in self._store.epochs.intents(job.id):
             if epoch.ddl is not None and channel.token in epoch.ddl.channels:
                 named = epoch.ddl.channels[channel.token].source
@@ -90,7 +91,7 @@ class Resyncs:
         return channel
 
     def _asked(self, channel: ChannelDescription, name: Table, source: SourceDescription) -> Inspected:
-        """Of one that is gone, where it may be found: nobody has followed it to there."""
+        """For a missing one, where it may be found: it was not followed to there."""
         try:
             return self._inspect(source, [name])
         except SyncError as error:
@@ -101,7 +102,7 @@ class Resyncs:
             raise error.saying(f"; if it has a name again that it had before, ALTER SYNC JOB ... {names}") from error
 
     def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
-        """From where the server stands now: what the table has missed comes with its rows."""
+        """From the server's present position: what the table has missed comes with its rows."""
         load, at = self._store.loads.of(job.id).get(channel.token), self._store.epochs.progress(job.id)[channel.token]
         pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
         read = None if load is None else load.stale
@@ -116,7 +117,7 @@ class Resyncs:
         return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
 
     def store(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
-        """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
+        """Its rows, or those that match a condition, are read again, and replace those in the target."""
         channel = resynced(job, node.table)
         if Can.READ_ROWS not in job.source.can:
             raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {kind_of(job)}, which has no rows to read")
@@ -142,7 +143,7 @@ class Resyncs:
         return excerpt(channel, target, where)
 
     def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
-        """Why a part of the rows would not do; "": it does."""
+        """Why a part of the rows is not enough; "": it is."""
         load = self._store.loads.of(job.id).get(channel.token)
         if channel.stopped is not None:
             return GAP
@@ -151,7 +152,9 @@ class Resyncs:
         return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
     def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
-        """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
+        """Whether RESYNC of the whole table has to adapt channel and target to the present source: nothing else
+        will.
+        """
         return self._stands(job, channel) or self._is_pending(job, channel) or _is_short(channel, target)
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
@@ -160,8 +163,8 @@ class Resyncs:
         return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
-        """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
-        where it has no key, or gets other columns, until its rows are there.
+        """Whether no change of the table is read, or can be committed: until the cause of its stop is settled, or, if
+        it has no key, or gets other columns, until its rows are there.
         """
         load = self._store.loads.of(job.id).get(channel.token)
         waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
@@ -169,7 +172,5 @@ class Resyncs:
 
 
 def _is_short(channel: ChannelDescription, target: TargetTable) -> bool:
-    """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
-    commit passes.
-    """
+    """Whether the target lacks a column that the channel fills, like a restored older state: no commit succeeds."""
     return any(target.column(mapped.target) is None for mapped in channel.columns)

@@ -1,4 +1,4 @@
-"""The lives of jobs: what starts, resumes, ends and is forgotten by itself.
+"""The lives of jobs: what starts, resumes, ends and is deleted by itself.
 
 Owns: which step follows which when time passes or a run reports.
 Must not know: statements, processes, sources, Spark. The rules are in job/.
@@ -22,7 +22,7 @@ from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncmgr.meta.jobs import JobStore
 
-REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source without changes was heard
+REMEMBER_SECOND: Final = 60.0  # how often the metadata record how far a source without changes was read
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,9 @@ class JobLives:
         self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
 
     def recover(self) -> None:
-        """Once at start: what ran when the frontend ended runs again, and looks for tables that it had yet to find."""
+        """Once at start: what ran when the frontend ended runs again, and looks for tables that it had not found
+        yet.
+        """
         with self._runs.changing:
             for job in self._jobs.all(live=True):
                 with _logged(job.name):
@@ -67,7 +69,7 @@ class JobLives:
                     self._jobs.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
     def tick(self) -> None:
-        """Start what is pending, resume what is due, forget what was cancelled long ago: at the next tick where the
+        """Start what is pending, resume what is due, delete what was cancelled long ago: at the next tick if the
         metadata do not answer, which the lease reports.
         """
         now = time.time()
@@ -95,7 +97,7 @@ class JobLives:
             self._start(job, now)
 
     def _clear(self, job_id: JobId, second: float) -> None:
-        """Of a job that was cancelled so long ago."""
+        """Of a job that was cancelled that long ago."""
         if self._runs.of(job_id) is not None:
             return
         self._drop_staged(job_id)
@@ -151,7 +153,7 @@ class JobLives:
 
 @contextmanager
 def _logged(job: str) -> Iterator[None]:
-    """One job that cannot be tended keeps no other from it."""
+    """A failure with one job does not affect the others."""
     try:
         yield
     except Exception:
@@ -160,7 +162,7 @@ def _logged(job: str) -> Iterator[None]:
 
 @contextmanager
 def _unless_down() -> Iterator[None]:
-    """What cannot be stored is logged: there will be another report, and a tick takes up what has ended untold."""
+    """What cannot be stored is logged: there will be another report, and a tick handles what has ended unreported."""
     try:
         yield
     except SyncError as error:

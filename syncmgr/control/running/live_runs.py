@@ -17,7 +17,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.jobs import JobStore
 
-ENDING_SECOND: Final = 10.0  # the last commit of a stopped job on the same target is waited for so long
+ENDING_SECOND: Final = 10.0  # how long to wait for the last commit of a stopped job on the same target
 
 
 class Run(showing.Run, Protocol):
@@ -35,7 +35,7 @@ class Run(showing.Run, Protocol):
 class LiveRuns:
     """Safe to use from any thread.
 
-    `changing`: load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake.
+    `changing`: load, apply the rule, store: one at a time, and nothing that may wait for a source or for the lake.
     """
 
     def __init__(self, jobs: JobStore) -> None:
@@ -55,7 +55,7 @@ class LiveRuns:
         return self._runs.pop(job_id, None)
 
     def renew(self, job_id: JobId) -> None:
-        """What runs commits what it has read and ends; a tick starts it with what is stored."""
+        """The run commits what it has read and ends; a tick starts the next with what is stored."""
         run = self._runs.get(job_id)
         if run is None:
             self._jobs.part(job_id)
@@ -64,8 +64,8 @@ class LiveRuns:
 
     @contextmanager
     def unless_unanswered(self, job_id: JobId) -> Iterator[None]:
-        """Around what is stored of a job. It may be stored although the answer was lost, and what runs would never hear
-        of it: that ends, and the next one begins with what there is.
+        """Around a write of a job. It may be stored although the answer was lost, and the run would never learn of it:
+        so the run ends, and the next one begins with what is stored.
         """
         try:
             yield
@@ -87,7 +87,7 @@ class LiveRuns:
                 raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=ending.name)
 
     def recovers(self, job_id: JobId) -> bool:
-        """Whether it has yet to commit what an earlier life of the frontend left."""
+        """Whether it has yet to commit what an earlier process of the frontend left."""
         run = self._runs.get(job_id)
         return run is not None and run.recovers()
 
@@ -99,7 +99,7 @@ class LiveRuns:
             run.retune()
 
     def close(self, timeout: float) -> None:
-        """Let every run commit what it staged; jobs stay RUNNING and are taken up by the next start."""
+        """Let every run commit what it staged; jobs stay RUNNING and are resumed by the next start."""
         with self.changing:
             self.closing = True
             runs = list(self._runs.values())

@@ -1,6 +1,6 @@
-"""Tables that a job's patterns mean and that come while it runs.
+"""Tables that match a job's patterns and are created while it runs.
 
-Owns: when they join: as the run reports them, or by a look for those that an earlier run has passed by.
+Owns: when they join: as the run reports them, or by a look for those that an earlier run has missed.
 Must not know: how a table is planned, what is stored of it.
 """
 
@@ -27,29 +27,29 @@ from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store
 
-LOOK_SECOND: Final = 1.0  # between two looks for tables of new patterns where the first fails
+LOOK_SECOND: Final = 1.0  # between two looks for tables of new patterns if the first fails
 
 log = logging.getLogger(__name__)
 
 
 class Binlog(Protocol):
-    """The binlogs of sources, beside what jobs read of them. Both block."""
+    """The binlogs of sources, apart from what jobs read of them. Both block."""
 
     def end(self, source: SourceDescription) -> Position: ...
     def named(self, source: SourceDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
-        """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
+        """The tables of the families that statements after a place create, as far as a brief look sees."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Missed:
-    """Tables that are there, which a job has not; every statement that made them so is before `end`."""
+    """Existing tables that a job does not have; every statement that created them is before `end`."""
 
     tables: frozenset[Table]
     end: Position
 
 
 class NewTables:
-    """Of all jobs. Safe to use from any thread; blocks for as long as source and lake take."""
+    """Of all jobs. Safe to use from any thread; blocks as long as source and lake take."""
 
     def __init__(self, store: Store, catalog: Catalog, binlog: Binlog, joining: JoiningTables, runs: LiveRuns) -> None:
         self._store = store
@@ -57,10 +57,10 @@ class NewTables:
         self._binlog = binlog
         self._joining = joining
         self._runs = runs
-        self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
+        self._unseen: set[JobId] = set()  # whose last run may have missed tables that match its new patterns
 
     def expect(self, job_id: JobId) -> None:
-        """A run of that job may have passed by tables that its patterns mean: the next one looks for them."""
+        """A run of that job may have missed tables that match its patterns: the next one looks for them."""
         self._unseen.add(job_id)
 
     def started(self, job_id: JobId, run: Run) -> None:
@@ -70,10 +70,10 @@ class NewTables:
     def arrived(
         self, job_id: JobId, tables: Collection[Table], behind: Position | None
     ) -> dict[Table, SyncError | None] | None:
-        """With those that were told, what the binlog behind that place names joins, so that one run serves many.
+        """Along with the reported ones, what the binlog names after that place joins, so that one run serves many.
 
         None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
-        last commit into one: its next run has to tell them again.
+        last commit into one: its next run has to report them again.
         """
         job = self._store.jobs.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
@@ -97,8 +97,8 @@ class NewTables:
         return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
 
     def _look(self, job_id: JobId, run: Run) -> None:
-        """For tables whose statements a run has read that did not heed them. What this run reads it tells itself, so
-        they join once it has read all that the server had when it was asked which are there.
+        """For tables whose statements were read by a run that ignored them. This run reports what it reads itself, so
+        they join once it has read everything that the server had when it was queried for its tables.
         """
         missed: _Missed | None = None
         while self._runs.of(job_id) is run and not self._runs.closing:
@@ -109,7 +109,7 @@ class NewTables:
                     return
             except SyncError as error:
                 log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
-            run.join(LOOK_SECOND)  # where it ends, the next one looks
+            run.join(LOOK_SECOND)  # if it ends, the next one looks
 
     def _missed(self, job_id: JobId) -> "_Missed":
         job = self._store.jobs.by_id(job_id)
@@ -131,8 +131,8 @@ class NewTables:
         return told is not None
 
     def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Collection[Table]) -> set[Table]:
-        """Which of those that were told are the job's already, though its run does not know: it was stored by a call
-        that failed. Raises STALE_JOB.
+        """Which of the reported ones already belong to the job, though its run does not know: a failed call stored
+        them. Raises STALE_JOB.
         """
         job = self._store.jobs.by_id(looked_at.id)
         if job is None or job.state is not JobState.RUNNING:

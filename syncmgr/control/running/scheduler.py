@@ -14,11 +14,11 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 JOBS: Final = "jobs"
 
-logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is still running when the next is due is no news
+logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that still runs when the next is due is no news
 
 
 class Scheduler:
-    """Calls `tick` every `period_second` and at once on `wake`, each kind of upkeep in a rhythm of its own.
+    """Calls `tick` every `period_second` and at once on `wake`, each kind of upkeep with its own period.
 
     None overlaps itself, and none waits for another.
     """
@@ -30,7 +30,7 @@ class Scheduler:
         upkeep: Mapping[str, Callable[[], None]],
         upkeep_second: float,
     ) -> None:
-        # A thread for each kind of tick: an upkeep that takes long must not hold up the start of a job.
+        # A thread for each kind of tick: a long upkeep must not delay the start of a job.
         self._scheduler = BackgroundScheduler(
             executors={name: ThreadPoolExecutor(1) for name in ("default", JOBS, *upkeep)},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},

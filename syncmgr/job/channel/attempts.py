@@ -1,6 +1,6 @@
-"""Several checks of one statement, which are told together.
+"""Several checks of one statement, whose failures are reported together.
 
-Owns: that all of them run, and what is raised where some fail.
+Owns: that all of them run, and what is raised if some fail.
 Must not know: what is checked.
 """
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def gathered(attempts: Iterable[Callable[[], T]]) -> list[T]:
-    """What each attempt gives. Raises what all that fail say, under the number of the first."""
+    """The result of each attempt. Raises the messages of all failures, under the error number of the first."""
     given: list[T] = []
     errors: list[SyncError] = []
     for attempt in attempts:

@@ -23,7 +23,7 @@ from syncmgr.job.types.target import spark_cast
 class ColumnItem:
     """One entry of a channel's column list: `target`, or `target = expression` with the source columns it reads.
 
-    `constant`: the text that it has in every row, in place of an expression.
+    `constant`: the text that it has in every row, instead of an expression.
     """
 
     target: str
@@ -54,10 +54,10 @@ def plan_channel(
     """The channel that these descriptions make.
 
     `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
-    goes into the target column of its name. `checked`: each value will be looked at, so that a target may be narrower
-    than its source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN,
-    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED:
-    every name that is wrong, else everything that does not fit.
+    goes into the target column of its name. `checked`: each value will be checked, so a target may be narrower than its
+    source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN,
+    SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED: lists every wrong
+    name; if all names are right, everything that does not fit.
     """
     follows = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
@@ -199,9 +199,9 @@ def _check_filled(
     mapped: Iterable[tuple[MappedColumn, tuple[str, ...]]],
     origin: str | None,
 ) -> None:
-    """A column that takes no NULL gets none. `origin`: the source column that fills it as it is.
+    """A NOT NULL column never gets a NULL. `origin`: the source column that fills it unchanged.
 
-    What is said of a key that is not filled is said by the check of keys.
+    A key column that is not filled is reported by the key check.
     """
     is_filled = column.name in {each.target for each, _ in mapped}
     if column.nullable or (column.name in target.keys and not is_filled):

@@ -1,6 +1,6 @@
-"""How each table of a job stands: one state, with its reason.
+"""The state of each table of a job, with its reason.
 
-Owns: the states of a channel and which event leads from which to which, what becomes of rows in each, what SHOW says.
+Owns: the states of a channel and which event leads from which to which, what happens to rows in each, what SHOW says.
 Must not know: clocks, threads, stores, who reads or commits. Times are unix seconds.
 """
 
@@ -15,30 +15,30 @@ from syncmgr.job.failure import JobKind, advice, needs_person
 
 
 class ChannelState(StrEnum):
-    """Where a table stands."""
+    """The state of a table."""
 
     SNAPSHOT = "SNAPSHOT"  # its rows are being read, and its changes wait for them
     STREAMING = "STREAMING"  # its changes are committed as they come
-    BEHIND = "BEHIND"  # changes wait: a commit has failed and is tried again, or what has waited goes in
-    STOPPED = "STOPPED"  # it is not read any more, until RESYNC
+    BEHIND = "BEHIND"  # changes wait: a commit has failed and is retried, or the waiting changes are being committed
+    STOPPED = "STOPPED"  # no longer read, until RESYNC
 
 
 class ChannelEvent(StrEnum):
     """What can happen to a table while its job runs."""
 
-    BEGUN = "BEGUN"  # its rows are to be read, perhaps once more
-    READ = "READ"  # they are all there
+    BEGUN = "BEGUN"  # its rows are to be read, perhaps again
+    READ = "READ"  # all its rows are in the target
     WAITED = "WAITED"  # a change waits for it while the other tables go on
-    FAILED = "FAILED"  # its commit, or its reading, has failed alone, and is tried again
-    MOVED = "MOVED"  # what waited longest has gone in
+    FAILED = "FAILED"  # its own commit or read has failed, and is retried
+    MOVED = "MOVED"  # the oldest waiting change is committed
     CAUGHT_UP = "CAUGHT_UP"  # nothing waits any more: it follows from READ and MOVED
-    STOPPED = "STOPPED"  # it cannot be read on
+    STOPPED = "STOPPED"  # it cannot be read further
 
 
 _N, _S, _B, _X = ChannelState
 _E = ChannelEvent
 
-# What a stopped table has staged before goes on being committed, which changes nothing of its state.
+# What a table staged before it stopped is still committed, without changing its state.
 CHANNEL_TRANSITIONS: Final[Mapping[ChannelState, Mapping[ChannelEvent, ChannelState]]] = MappingProxyType(
     {
         _N: dict.fromkeys(_E, _N) | {_E.READ: _B, _E.STOPPED: _X},
@@ -49,15 +49,15 @@ CHANNEL_TRANSITIONS: Final[Mapping[ChannelState, Mapping[ChannelEvent, ChannelSt
 )
 
 
-ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: columns are not what they were
-GONE: Final = "gone"  # the same: the table is not seen under its name
+ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: the columns have changed
+GONE: Final = "gone"  # the same: no table is visible under its name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
-    """Why a table is not read any more. `error`: its number; 0: of a job of an earlier version, which kept none.
+    """Why a table is no longer read. `error`: its number; 0: the job is from an earlier version, which stored none.
 
-    `since`: when it stopped. `synced_until`: up to where of the source's time its target has all. None: not known.
+    `since`: when it stopped. `synced_until`: the source time up to which its target is complete. None: not known.
     """
 
     reason: str
@@ -67,7 +67,7 @@ class Stop:
 
     @property
     def advice(self) -> str:
-        """What an operator does about it."""
+        """What an operator can do about it."""
         return next((text for code, text in STOP_ADVICE.items() if code.number == self.error), BACK)
 
 
@@ -86,10 +86,10 @@ STOP_ADVICE: Final[Mapping[Code, str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """How the rows of a table are being read. `exact`: at a point of their own, as those without a key are.
+    """How the rows of a table are being read. `exact`: at a point of their own, as tables without a key are read.
 
-    `replaces`: they take the place of what the target has, `reshapes`: and bring other columns. `begun`: some may have
-    been read by now.
+    `replaces`: they replace what the target has, `reshapes`: and bring other columns. `begun`: some may already have
+    been read.
     """
 
     exact: bool = False
@@ -100,10 +100,11 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """How a table stands. `since`: in that state, None: not known, or it is STREAMING. `error`: why it does not go on.
+    """The state of a table. `since`: when it entered that state, None: not known, or it is STREAMING. `error`: why it
+    makes no progress.
 
-    `rows`: those that are being read, None: all are there. `waits`: source time of its oldest change that waits, None:
-    none does. `stop`: why it is STOPPED.
+    `rows`: how they are being read, None: all are in the target. `waits`: source time of its oldest waiting change,
+    None: none waits. `stop`: why it is STOPPED.
     """
 
     state: ChannelState = ChannelState.STREAMING
@@ -117,7 +118,9 @@ class Standing:
 def resting(
     *, stop: Stop | None, rows: Rows | None = None, begun_at: float | None = None, waits: float | None = None
 ) -> Standing:
-    """As what is stored of a table says, before anything is tried. `begun_at`: when its rows began to be read."""
+    """The state that the stored facts of a table give, before anything is tried. `begun_at`: when reading its rows
+    began.
+    """
     if stop is not None:
         return Standing(state=_X, since=stop.since, stop=stop, rows=rows, waits=waits)
     if rows is not None:
@@ -126,13 +129,13 @@ def resting(
 
 
 def begun(standing: Standing, rows: Rows, *, at: float) -> Standing:
-    """Its rows are to be read, perhaps once more."""
+    """Its rows are to be read, perhaps again."""
     return replace(_on(standing, _E.BEGUN, at), since=at, rows=rows, error=None, stop=None)
 
 
 def bringing(standing: Standing, *, begun: bool) -> Standing:
-    """Its rows are being read from here on; or, where they are to be read from the beginning, not yet. What a commit
-    failed for before is mended by rows that replace all there is.
+    """Its rows are being read from now on; or not yet, if they are to be read from the beginning. Rows that replace
+    everything also cure the reason for which a commit failed before.
     """
     rows = standing.rows
     if rows is None:
@@ -142,38 +145,38 @@ def bringing(standing: Standing, *, begun: bool) -> Standing:
 
 
 def mended(standing: Standing) -> Standing:
-    """What its reading failed for has passed."""
+    """The reason for which its read failed is gone."""
     return standing if standing.rows is None else replace(standing, error=None)
 
 
 def read(standing: Standing, *, at: float) -> Standing:
-    """Its rows are all there."""
+    """All its rows are in the target."""
     return _caught_up(replace(_on(standing, _E.READ, at), rows=None, error=None), at)
 
 
 def waited(standing: Standing, since: float) -> Standing:
-    """A change waits for it; `since`: the source time of that one."""
+    """A change of it waits; `since`: the source time of that change."""
     oldest = since if standing.waits is None else standing.waits
     return replace(_on(standing, _E.WAITED, oldest), waits=oldest)
 
 
 def outdated(standing: Standing) -> bool:
-    """Whether a failed commit says nothing any more: rows that are being read replace what it was to change."""
+    """Whether a failed commit no longer matters: rows being read replace what it was to change."""
     return standing.rows is not None and standing.rows.begun and standing.rows.replaces
 
 
 def failed(standing: Standing, error: SyncError, *, at: float) -> Standing:
-    """Its commit, or its reading, has failed alone."""
+    """Its own commit or read has failed."""
     return replace(_on(standing, _E.FAILED, at), error=error)
 
 
 def moved(standing: Standing, waits: float | None, *, at: float) -> Standing:
-    """What waited longest has gone in; `waits`: source time of the next one."""
+    """The oldest waiting change is committed; `waits`: source time of the next one."""
     return _caught_up(replace(_on(standing, _E.MOVED, at), waits=waits, error=None), at)
 
 
 def stopped(standing: Standing, stop: Stop, *, at: float) -> Standing:
-    """It cannot be read on."""
+    """It cannot be read further."""
     return replace(_on(standing, _E.STOPPED, at), stop=stop, error=None)
 
 
@@ -187,19 +190,19 @@ def _on(standing: Standing, event: ChannelEvent, at: float) -> Standing:
 
 
 class Verdict(StrEnum):
-    """What becomes of a table's changes."""
+    """What happens to a table's changes."""
 
     COMMIT = "COMMIT"
     WAIT = "WAIT"
-    OMIT = "OMIT"  # they are not wanted: they come with rows that are read later
+    OMIT = "OMIT"  # not wanted: rows that are read later contain them
 
 
 def verdict(standing: Standing, *, staged: bool, skipped: bool = False) -> Verdict:
-    """`staged`: the changes were read already, maybe before the table came to stand so. `skipped`: they are from before
-    the place at which the table begins, so that its target only bears their epoch.
+    """`staged`: the changes were already read, maybe before the table entered this state. `skipped`: they are from
+    before the place at which the table begins, so its target is only marked with their epoch.
 
-    What is staged may go before rows that replace it, as long as none of these is read; to a target that has yet to get
-    its columns only what changes nothing of it.
+    Staged changes may be committed before the rows that replace them, as long as none of those is read; a target that
+    has yet to get its columns takes only what changes nothing in it.
     """
     if not staged and (standing.state is _X or (standing.rows is not None and standing.rows.exact)):
         return Verdict.OMIT
@@ -207,7 +210,7 @@ def verdict(standing: Standing, *, staged: bool, skipped: bool = False) -> Verdi
 
 
 def held(standing: Standing, *, skipped: bool) -> bool:
-    """Whether staged changes wait for rows, be they the oldest that wait. `skipped`: as of the verdict."""
+    """Whether staged changes wait for rows, if they are the oldest waiting ones. `skipped`: as in the verdict."""
     rows = standing.rows
     if rows is None:
         return False
@@ -215,8 +218,8 @@ def held(standing: Standing, *, skipped: bool) -> bool:
 
 
 def obstacle(standing: Standing, table: str) -> SyncError | None:
-    """Why changes of a table, by its label, do not go in. That rows cannot be read once more, or of a table that was
-    altered, stops nothing: the statement that mends it may be still to come.
+    """Why changes of a table, by its label, are not committed. It stops nothing that rows cannot be read again, or that
+    the table was altered: the statement that fixes it may still be to come.
     """
     rows, error = standing.rows, standing.error
     opened = SyncError(Code.SNAPSHOT_OPEN, table=table)
@@ -228,8 +231,8 @@ def obstacle(standing: Standing, table: str) -> SyncError | None:
 
 
 def comes(standing: Standing) -> bool:
-    """Whether rows for which changes wait come by themselves; else a statement that is still to be read brings them, or
-    RESYNC, and it helps nobody to wait for them.
+    """Whether rows for which changes wait come by themselves; otherwise a statement that is still to be read brings
+    them, or RESYNC, and waiting for them is pointless.
     """
     if standing.rows is None:
         return True
@@ -237,19 +240,19 @@ def comes(standing: Standing) -> bool:
 
 
 def is_altered(error: SyncError) -> bool:
-    """Whether it says that a table is not what it was."""
+    """Whether it says that a table has changed."""
     return bool(error.context.get(ALTERED))
 
 
 def may_be_followed(error: SyncError) -> bool:
-    """Whether a statement that is still to be read has led to it, or may have."""
+    """Whether a statement that is still to be read has caused it, or may have."""
     return is_altered(error) or bool(error.context.get(GONE))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
-    """What SHOW says of a table. `error`: a number. `since`: of one that is BEHIND the time of the oldest change that
-    waits, by the source's clock.
+    """What SHOW says of a table. `error`: a number. `since`: if it is BEHIND, the time of its oldest waiting change, by
+    the source's clock.
     """
 
     state: ChannelState
@@ -260,19 +263,19 @@ class Shown:
 
     @property
     def needs_operator(self) -> bool:
-        """Whether it passes by no time alone."""
+        """Whether it never passes with time alone."""
         return self.state is _X or (self.error is not None and needs_person(self.error))
 
 
 READING: Final = "its rows are being read"
-UNREAD: Final = "its rows are not all read yet"  # of a job that is paused or has ended, so that nobody reads them
+UNREAD: Final = "its rows are not all read yet"  # of a job that is paused or has ended, so they are not read
 WAITING: Final = "changes wait for their commit"
 CATCHING_UP: Final = "its rows are there, and changes from the time in which they were read follow"
 
 
 def shown(standing: Standing, kind: JobKind, *, reads: bool = True, whole: bool = True) -> Shown:
-    """`kind`: of its job and the table. `reads`: the job does. `whole`: changes up to the end of the last reading of
-    its rows are in.
+    """`kind`: of its job and the table. `reads`: whether the job reads. `whole`: changes up to the end of the last read
+    of its rows are committed.
     """
     stop, error = standing.stop, standing.error
     if stop is not None:

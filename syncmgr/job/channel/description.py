@@ -20,9 +20,9 @@ _PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one sou
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MappedColumn:
-    """Target column and the Spark SQL expression over source columns that fills it.
+    """A target column and the Spark SQL expression over source columns that fills it.
 
-    `constant`: the text that it has in every row, of which `expression` is the literal; None: rows differ.
+    `constant`: the text that it has in every row, whose literal is `expression`; None: rows differ.
     """
 
     target: str
@@ -31,16 +31,16 @@ class MappedColumn:
 
     @property
     def source(self) -> str | None:
-        """The source column that fills it as it is; None: something is computed."""
+        """The source column that fills it unchanged; None: it is computed."""
         found = _PLAIN.fullmatch(self.expression)
         return None if found is None else found[1].replace("``", "`")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listed:
-    """The name that a column list gives to the source column at its place, and the target type that it must fit.
+    """The name that a column list gives to the source column at its position, and the target type that it must fit.
 
-    `type` "": no target column has the name, so that the source column is passed over.
+    `type` "": no target column has the name, so the source column is skipped.
     """
 
     name: str
@@ -58,11 +58,11 @@ class PastDdl:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shadow:
-    """A copy of a source table that a migration tool alters, fills, and puts in its place in the end.
+    """A copy of a source table that a migration tool alters, fills, and finally swaps in for it.
 
-    `alters`: what has changed it since it was a copy. `triggers`: those by which a tool brings changes of the table
-    into it, each with its event. `left`: no copy, but a name that the table itself had before. `log`: no copy, but a
-    table that its tool keeps beside it.
+    `alters`: what has changed it since it was a copy. `triggers`: those by which a tool copies changes of the table
+    into it, each with its event. `left`: not a copy, but a name that the table itself had before. `log`: not a copy,
+    but a table that its tool keeps next to it.
     """
 
     db: str
@@ -79,7 +79,7 @@ class Shadow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reshaped:
-    """What statements have done to columns before the first rows have told them, which lists name by their places."""
+    """What statements have done to columns that a list names by position, before the first rows have shown them."""
 
     added: bool = False
     dropped: bool = False
@@ -90,16 +90,16 @@ class ChannelDescription:
     """Source table -> target table, resolved against both schemas.
 
     `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`:
-    the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns behind
-    them, in the same order, but for one that has the same text in every row. `where`: Spark SQL or None. `places`:
-    empty where columns are mapped by name; else Doris' list, which names the source columns by their place: `reads`
-    and `source_keys` hold its names, and `source` has no columns until the first rows have told them. `follows`: there
-    is no column list, so that new columns come along. `gone`: the source table was dropped; `dropped`: the target with
-    it. `left`: target columns that it filled once, which keep those values. `shadows`: copies that may take its place,
-    and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
-    `known_at`: where in the binlog the table was as `source` says; None: of a job of an earlier version, or on canal.
-    `stopped`: why it is not read any more, None: it is. `nameless`: rows of it came without the names of their columns,
-    and nobody has compared these with the server's since. `reshaped`: where `source` has no columns yet.
+    the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns that fill
+    them, in the same order, except one that has the same text in every row. `where`: Spark SQL or None. `places`:
+    empty if columns are mapped by name; otherwise Doris' list, which names the source columns by position: `reads` and
+    `source_keys` hold its names, and `source` has no columns until the first rows have shown them. `follows`: there is
+    no column list, so new columns are included. `gone`: the source table was dropped; `dropped`: the target with it.
+    `left`: target columns that it once filled, which keep those values. `shadows`: copies that may replace it, and the
+    names that it left. `after`: if the table joined its job later, changes up to there do not belong to it.
+    `known_at`: the place in the binlog at which the table was as `source` says; None: the job is from an earlier
+    version, or on canal. `stopped`: why it is no longer read, None: it is. `nameless`: rows of it came without their
+    column names, which have not been compared with the server's since. `reshaped`: if `source` has no columns yet.
     """
 
     token: str
@@ -124,7 +124,7 @@ class ChannelDescription:
     reshaped: Reshaped = Reshaped()
 
     def skips(self, end: Position) -> bool:
-        """Whether nothing of this channel is wanted up to there: it came, or comes, with the rows of the table."""
+        """Whether nothing of this channel is wanted up to there, since the read of the table's rows covers it."""
         return self.after is not None and has_passed(self.after, end)
 
     @property
@@ -133,25 +133,25 @@ class ChannelDescription:
 
     @property
     def expressions(self) -> str:
-        """The texts in which source columns are named beside those that fill a column as they are."""
+        """The texts that name source columns, besides the columns that fill a target column unchanged."""
         computed = (c.expression for c in self.columns if c.source is None and c.constant is None)
         return "\n".join([*computed, self.where or ""])
 
     @property
     def way(self) -> str:
-        """The same where the same columns of the source go into the same ones of the target."""
+        """Equal if the same source columns go into the same target columns."""
         columns = [self.source.column(name) for name in self.reads]
         return hashlib.sha256(repr((columns, self.columns)).encode()).hexdigest()[:16]
 
     @property
     def part(self) -> Part | None:
-        """Where other channels fill the same target: the rows that are its own."""
+        """If other channels fill the same target: the rows that belong to this one."""
         found = ((c.target, c.constant) for c in self.columns if c.constant is not None)
         return next((Part(column=column, value=value) for column, value in found), None)
 
     @property
     def filled(self) -> str:
-        """How Status names what it fills."""
+        """The name of its target in Status."""
         return self.target if self.part is None else f"{self.target} ({self.part.value})"
 
     @property

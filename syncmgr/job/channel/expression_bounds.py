@@ -1,10 +1,10 @@
-"""Which expressions take more than their rows can be worth.
+"""Which expressions cost more than their rows can justify.
 
-Owns: what can take time without end or memory without bound, and what to write instead.
-Must not know: SQL, Spark's classes beyond their names, when somebody asks.
+Owns: what can take unbounded time or memory, and what to write instead.
+Must not know: SQL, Spark's classes beyond their names, when it is called.
 
-Expressions and WHERE of jobs are computed beside the commits of all jobs, and java.util.regex hears no interrupt. So
-the time that a pattern takes must grow with the value's length alone, and a result with the row's.
+Expressions and WHERE of jobs run in the same JVM as the commits of all jobs, and java.util.regex ignores interrupts. So
+the time that a pattern takes may grow only with the length of the value, and a result only with the length of the row.
 """
 
 import re
@@ -16,7 +16,7 @@ from operator import or_
 from typing import Final
 
 MOST_TIMES: Final = 100  # as much text as the column has
-MOST_CONSTANT: Final = 1 << 20  # characters beside those of columns
+MOST_CONSTANT: Final = 1 << 20  # characters besides those of columns
 
 _LIKE: Final = (
     "LIKE needs a written pattern with one % apart from those at its end, for it to take no longer than the value is;"
@@ -59,7 +59,7 @@ _TRUTHS: Final = frozenset(
         *("Length", "OctetLength", "BitLength", "StringInstr", "StringLocate", "Ascii", "Md5", "Sha1", "Sha2", "Crc32"),
         *("TypeOf", "FindInSet"),
     }
-)  # whatever they read, what they give is short
+)  # whatever they read, their result is short
 _ONE_OF: Final = frozenset({"CaseWhen", "If", "Coalesce", "Greatest", "Least", "NullIf", "Nvl", "Nvl2", "IfNull"})
 _CASTS: Final = frozenset({"Cast"})
 
@@ -72,9 +72,7 @@ LONGEST_PATTERN: Final = 200  # characters
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A part of an expression. `text`: of a constant, the name of a column; `escape`: of LIKE, empty where it is not
-    known.
-    """
+    """A part of an expression. `text`: of a constant, the name of a column; `escape`: of LIKE, empty if not known."""
 
     kind: str
     children: Sequence["Node"] = ()
@@ -91,7 +89,7 @@ CONSTANT: Final = ""
 
 
 def unbounded(node: Node) -> str | None:
-    """Why it may take time without end or memory without bound; None: it does not."""
+    """Why it may take unbounded time or memory; None: it does not."""
     nodes = list(_from_the_top(node))
     refused = next((each.kind for each in nodes if each.kind in _REFUSED), None)
     if refused is not None:
@@ -106,7 +104,9 @@ def unbounded(node: Node) -> str | None:
 
 
 def _from_the_top(node: Node) -> Iterator[Node]:
-    """All of it, each before what it is made of. Without recursion: a sum of a thousand columns is a thousand deep."""
+    """All its parts, each before its children. Without recursion: a sum of a thousand columns is a thousand levels
+    deep.
+    """
     waiting = [node]
     while waiting:
         yield (each := waiting.pop())
@@ -114,7 +114,7 @@ def _from_the_top(node: Node) -> Iterator[Node]:
 
 
 def _size(node: Node, parts: Sequence[Size]) -> Size:
-    """Of what it gives, at most."""
+    """The maximum of its result."""
     size = _SIZES.get(node.kind, _of_other)(node, parts)
     if any(count > (MOST_TIMES if name else MOST_CONSTANT) for name, count in size.items()):
         raise UnboundedError(
@@ -125,7 +125,7 @@ def _size(node: Node, parts: Sequence[Size]) -> Size:
 
 
 def _of_other(node: Node, parts: Sequence[Size]) -> Size:
-    """All that it is made of, once or some times."""
+    """All its parts, once or several times."""
     if node.kind in _TRUTHS:
         return Counter({CONSTANT: 200})
     if node.kind in _ONE_OF:
@@ -191,16 +191,17 @@ def _rlike(node: Node, _parts: Sequence[Size]) -> Size:
 
 
 def is_quick_like(pattern: str, escape: str) -> bool:
-    """Whether what matches any text stands in one place at most, but for the end: each is a loop in the one before.
+    """Whether a wildcard for any text occurs at most once, apart from the end: each further one is a loop inside the
+    one before.
 
-    Without an escape each % counts, whatever is before it.
+    Without an escape character every % counts, whatever precedes it.
     """
     bare = re.sub(re.escape(escape) + r".", "x", pattern, flags=re.DOTALL) if escape else pattern
     return bare.rstrip("%").count("%") <= 1
 
 
 def is_quick_pattern(pattern: str) -> bool:
-    """Whether Java tries no text twice: no choice in a choice, and what is not bound to the beginning has none."""
+    """Whether Java never tries a text twice: no choice is nested in a choice, and an unanchored pattern has none."""
     return len(pattern) <= LONGEST_PATTERN and _LINEAR.fullmatch(pattern) is not None
 
 

@@ -1,7 +1,8 @@
 """Whole databases, and shards in many: which tables a pattern means, and the target that a source table gets.
 
-Owns: what the pattern of a channel may be, the key, types, comments and partitions of a target that nobody wrote down.
-Must not know: servers, statements, whether a target is there already.
+Owns: what the pattern of a channel may be, the key, types, comments and partitions of a target that is made
+automatically.
+Must not know: servers, statements, whether a target already exists.
 """
 
 import re
@@ -19,7 +20,7 @@ from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 
 UNSEEN: Final = "; tables that the job's user may not SELECT from do not show"
-BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
+BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that, partitions only make files small
 MOST_BUCKETS: Final = 64
 _OF_TOOLS: Final = re.compile(  # gh-ost, pt-online-schema-change, Spirit, LHM
     r"_.+_(?:gho|ghc|ghk|del|new|old|chkpnt)|_.+_old_\d+_\d+|_spirit_(?:checkpoint|sentinel)|lhm[an]_.+"
@@ -30,7 +31,7 @@ _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """A table of a server, and what is known of it beside its columns. `rows` and `bytes`: estimated by the server."""
+    """A table of a server, and what is known of it besides its columns. `rows` and `bytes`: estimated by the server."""
 
     db: str
     name: str
@@ -45,7 +46,7 @@ Excluded = tuple[tuple[str, str] | TablePattern, ...]  # tables, and patterns of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatabasePattern:
-    """The tables of a database: the one that is named, those of a pattern, or all; but for those of `exclude`."""
+    """The tables of a database: the named one, those of a pattern, or all; without those of `exclude`."""
 
     db: str
     named: str | None = None
@@ -53,7 +54,7 @@ class DatabasePattern:
     exclude: Excluded = ()
 
     def has(self, table: tuple[str, str]) -> bool:
-        """What migration tools make and set aside is in none, unless it is named."""
+        """Excludes tables that migration tools make or set aside, unless one is named."""
         db, name = table
         if db != self.db or db in SERVERS_OWN or _excludes(self.exclude, table):
             return False
@@ -64,7 +65,7 @@ class DatabasePattern:
         )
 
     def _spells(self, name: str) -> bool:
-        """Whether the pattern is that very name."""
+        """Whether the pattern is exactly that name."""
         pattern = self.pattern
         if pattern is None or pattern.kind is not PatternKind.LIKE:
             return False
@@ -78,14 +79,14 @@ class DatabasePattern:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShardPattern:
-    """The tables of one name in databases that a pattern means, but for those of `exclude`."""
+    """The tables of one name in the databases that match a pattern, without those of `exclude`."""
 
     table: str
     pattern: TablePattern
     exclude: Excluded = ()
 
     def has(self, table: tuple[str, str]) -> bool:
-        """None is in the server's own databases."""
+        """Never in the server's own databases."""
         db, name = table
         if name != self.table or db in SERVERS_OWN or _excludes(self.exclude, table):
             return False
@@ -141,12 +142,12 @@ def _members(
 
 
 def spelt(label: str) -> str:
-    """What a server says that keeps names in lower case, or takes them for the same in any."""
+    """What a server reports that stores names in lower case, or compares them without case."""
     return f"; the server calls it {label}: write it so"
 
 
 def sharded(made: TargetTable) -> TargetTable:
-    """The target of one of many tables as one of all of them. Raises what CREATE TABLE does."""
+    """The target of one of many tables, turned into the target of all of them. Raises what CREATE TABLE does."""
     shared = replace(
         made,
         columns=(shard.COLUMN, *made.columns),
@@ -199,7 +200,7 @@ def _named_kind(source: SourceTable, column: SourceColumn) -> tuple[str, TargetT
 def _keys(
     source: SourceTable, unique_keys: Sequence[tuple[str, ...]], kinds: Mapping[str, TargetType]
 ) -> tuple[str, ...]:
-    """The first unique key, the primary one first, whose values are equal exactly where MySQL says so."""
+    """The first unique key, the primary one first, whose values are equal exactly when MySQL says so."""
     for key in unique_keys:
         names = tuple(column.name for name in key if (column := source.column(name)) is not None)
         if len(names) == len(key) and not any(kinds[name].name in _NO_KEY for name in names):
@@ -208,7 +209,7 @@ def _keys(
 
 
 def _partition(keys: tuple[str, ...], rows: int, columns: Sequence[TargetColumn]) -> tuple[str, ...]:
-    """A huge table is cut by its key, so that upkeep rewrites a part of it at a time."""
+    """A huge table is partitioned by its key, so that upkeep rewrites a part of it at a time."""
     buckets = min(rows // BUCKET_ROWS, MOST_BUCKETS)
     kind = next((column.type.name for column in columns if column.name in keys[:1]), "")
     if buckets < 2 or not table_rules.can_be_bucketed(kind):

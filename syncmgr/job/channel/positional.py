@@ -1,7 +1,7 @@
-"""Doris' column list: the source column at each place goes into the target column that the list names there.
+"""Doris' column list: the source column at each position goes into the target column that the list names there.
 
-Owns: the plan of a channel whose source columns nobody knows yet, and their check once the first rows have told them.
-Must not know: servers, Spark, how rows tell their columns.
+Owns: the plan of a channel whose source columns are not known yet, and their check once the first rows have shown them.
+Must not know: servers, Spark, how rows describe their columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ def plan_positional(
     items: Sequence[ColumnItem],
     where: Condition | None,
 ) -> ChannelDescription:
-    """The channel of a list, or of the target's columns in their order where none is given.
+    """The channel of a list, or of the target's columns in their order if none is given.
 
-    Its `source` has the list's names, and the types that their targets take: what Spark may judge expressions by until
-    rows tell the true ones. A name that is no target column passes the source column at its place over. Raises
+    Its `source` has the list's names, and the types that their targets take: Spark checks expressions with these until
+    rows show the true ones. A name that is not a target column skips the source column at its position. Raises
     DUPLICATE_COLUMN, UNKNOWN_COLUMN, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SOURCE_UNKNOWN_COLUMN.
     """
     plain = [item.target for item in items if item.expression is None] or [column.name for column in target.columns]
@@ -60,19 +60,19 @@ def plan_positional(
 
 
 def untold(channel: ChannelDescription) -> ChannelDescription:
-    """The channel before the first rows: nothing is known of the source's columns."""
+    """The channel before the first rows: the source's columns are not known."""
     return replace(channel, source=replace(channel.source, columns=()))
 
 
 def source_names(places: Sequence[Listed], source: SourceTable) -> dict[str, str]:
-    """The list's names -> the source's own. Raises SOURCE_SCHEMA where the list does not name every source column."""
+    """The list's names -> the source's own. Raises SOURCE_SCHEMA if the list does not name every source column."""
     if len(places) != len(source.columns):
         raise SyncError(Code.SOURCE_SCHEMA, table=source.label, reason=_list_to_write(places, source))
     return {place.name: column.name for place, column in zip(places, source.columns, strict=True)}
 
 
 def check_told(places: Sequence[Listed], keys: Sequence[str], source: SourceTable) -> None:
-    """The rules that CREATE SYNC holds for a source whose columns it can ask for.
+    """The rules that CREATE SYNC applies to a source whose columns it can query.
 
     `keys`: the list's names of the target's key; empty: rows are only appended. Raises TYPE_DOES_NOT_FIT,
     NO_CHANNEL_KEY.
@@ -122,7 +122,7 @@ def _listed(name: str, plain: Sequence[str], target: TargetTable) -> Listed:
         return Listed(name=name, type=column.type.text)
     listed = {folded_name(each) for each in plain}
     if did_you_mean(name, [c.name for c in target.columns if folded_name(c.name) not in listed]):
-        raise SyncError(Code.UNKNOWN_COLUMN, column=name, where=target.label)  # a slip, no source column to pass over
+        raise SyncError(Code.UNKNOWN_COLUMN, column=name, where=target.label)  # a typo, not a source column to skip
     return Listed(name=name)
 
 
@@ -171,7 +171,7 @@ def _refuse_duplicates(names: Sequence[str]) -> None:
 
 
 def _declared(place: Listed) -> SourceColumn:
-    """A source column of the type that a target column takes as it is."""
+    """A source column of the type that a target column takes unchanged."""
     kind = parse_type(place.type)
     match kind.name:
         case "LARGEINT":

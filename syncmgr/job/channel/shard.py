@@ -1,6 +1,6 @@
 """Tables of one name in many databases, all of whose rows go into one target.
 
-Owns: the column that tells them apart, and why a target cannot take them.
+Owns: the column that distinguishes them, and why a target cannot take them.
 Must not know: channels, statements, how rows are written.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 
-DATABASE: Final = "source_database"  # in targets that are made, and where no column list names another
+DATABASE: Final = "source_database"  # in targets that are made, and if no column list names another
 COLUMN: Final = TargetColumn(
     name=DATABASE, type=TargetType(name="VARCHAR", args=(64,)), nullable=False, comment="database of the source"
 )
@@ -26,7 +26,7 @@ class Part:
 
 
 def check_apart(target: TargetTable, column: str, database: str, table: str) -> None:
-    """Whether the rows of a database can be told from those of others, found and replaced together.
+    """Whether the rows of a database can be distinguished from those of others, found and replaced together.
 
     `table`: of the source. Raises SHARDS_REFUSED.
     """

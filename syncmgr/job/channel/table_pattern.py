@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 from syncmgr.errors import Code, SyncError
 
 _PIECES: Final = re.compile(r"\\.|.", re.DOTALL)
-# Of a regular expression: an escape, a class, or one sign.
+# Of a regular expression: an escape, a class, or one character.
 _ATOMS: Final = re.compile(r"\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|.", re.DOTALL)
 _ANY_CASE: Final = re.compile(r"\(\?(?!P)[a-zA-Z]*i")
 _META: Final = frozenset("\\^$.*+?()[]{}|")
 _REPEATS: Final = frozenset("*+?{")
 _DOTS: Final = frozenset({r"\.", "[.]"})
-LONGEST: Final = 1_000  # characters: two names have 129, and what takes parts of a pattern apart is not linear
+LONGEST: Final = 1_000  # characters: two names have 129, and splitting a pattern into its parts is not linear
 
 
 class PatternKind(StrEnum):
@@ -34,7 +34,7 @@ class PatternKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TablePattern:
-    """Case counts. In LIKE an escaped dot is part of a name, and any other one may part database and table."""
+    """Case counts. In LIKE an escaped dot is part of a name, and any other one may separate database and table."""
 
     kind: PatternKind
     text: str
@@ -50,7 +50,7 @@ class TablePattern:
                 assert_never(self.kind)
 
     def check(self) -> None:
-        """Raises BAD_PATTERN where it is none."""
+        """Raises BAD_PATTERN if it is not a pattern."""
         if len(self.text) > LONGEST:
             reason = f"it has {len(self.text)} characters, and at most {LONGEST} are read"
             raise SyncError(Code.BAD_PATTERN, pattern=f"{self.kind} '{self.text[:40]}...'", reason=reason)
@@ -62,7 +62,7 @@ class TablePattern:
 
     @property
     def database(self) -> str | None:
-        """The only database whose tables match; None where there may be several."""
+        """The only database whose tables match; None if there may be several."""
         match self.kind:
             case PatternKind.LIKE:
                 pieces = _PIECES.findall(self.text)
@@ -74,7 +74,7 @@ class TablePattern:
 
     @property
     def table(self) -> str | None:
-        """The name of every table that matches; None where there may be several."""
+        """The name of every table that matches; None if there may be several."""
         match self.kind:
             case PatternKind.LIKE:
                 pieces = _PIECES.findall(self.text)
@@ -86,7 +86,7 @@ class TablePattern:
 
     @property
     def databases(self) -> str:
-        """A pattern of LIKE for databases: it matches all whose tables may match, and others too."""
+        """A LIKE pattern for databases: it matches all whose tables may match, and others too."""
         match self.kind:
             case PatternKind.LIKE if self.table is not None:
                 pieces = _PIECES.findall(self.text)
@@ -100,13 +100,13 @@ class TablePattern:
 
 
 def matches(like: str, name: str) -> bool:
-    """Whether a name is like a pattern of LIKE. Case counts."""
+    """Whether a name matches a LIKE pattern. Case counts."""
     made = "".join({"%": ".*", "_": "."}.get(piece, re.escape(piece[-1])) for piece in _PIECES.findall(like))
     return _found(rf"(?s)\A{made}\z", name)
 
 
 def literal(name: str) -> str:
-    """The pattern of LIKE that only this name is like."""
+    """The LIKE pattern that only this name matches."""
     return re.sub(r"([\\%_.])", r"\\\1", name)
 
 
@@ -127,12 +127,12 @@ def _after_last_dot(pieces: Sequence[str]) -> Sequence[str]:
 
 
 def _name(pieces: Sequence[str]) -> str | None:
-    """The name that pieces of LIKE spell; None with a wildcard."""
+    """The literal name in pieces of a LIKE pattern; None if there is a wildcard."""
     return None if {"%", "_"}.intersection(pieces) else "".join(piece[-1] for piece in pieces)
 
 
 def _atoms(regexp: str) -> Sequence[str]:
-    r"""Empty where no part of it says what a whole name is: with | outside brackets, (?i), or \Q."""
+    r"""Empty if no part of it determines a whole name: with | outside brackets, (?i), or \Q."""
     atoms: list[str] = _ATOMS.findall(regexp)
     depth = 0
     if any(_ANY_CASE.match("".join(atoms[place:])) for place, atom in enumerate(atoms) if atom == "("):
@@ -145,14 +145,14 @@ def _atoms(regexp: str) -> Sequence[str]:
 
 
 def _letter(atom: str) -> str | None:
-    """The one sign that an atom means; None where it means others, too."""
+    """The only character that an atom matches; None if it matches others, too."""
     if len(atom) == 1:
         return None if atom in _META else atom
     return atom[1] if atom[0] == "\\" and not atom[1].isalnum() else None
 
 
 def _letters(atoms: Sequence[str]) -> str:
-    """What is spelled out at the beginning, up to a dot between names or a sign that may be another."""
+    """The literal text at the beginning, up to a dot between names or an atom that may match several characters."""
     found: list[str] = []
     for atom in atoms:
         letter = None if atom in _DOTS else _letter(atom)

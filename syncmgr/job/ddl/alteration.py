@@ -1,6 +1,6 @@
 """What ALTER TABLE makes of a table's columns.
 
-Owns: the columns behind the statement, in MySQL's order, and how each came to be what it is.
+Owns: the columns after the statement, in MySQL's order, and where each came from.
 Must not know: targets, policies, values.
 """
 
@@ -30,12 +30,12 @@ from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColu
 
 
 class ImpossibleError(ValueError):
-    """The statement does not fit the table as it was known, for the operator."""
+    """The statement does not fit the known state of the table; the text is for the operator."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column behind the statement. `before` None: it is new. `definition` None: nothing was said of its type.
+    """A column after the statement. `before` None: it is new. `definition` None: its type was not stated.
 
     `moved`: FIRST or AFTER was said. `recoded`: it is text that CONVERT TO concerned. `redefaulted`: its DEFAULT may be
     another.
@@ -50,8 +50,8 @@ class Column:
 
     @property
     def reads_alike(self) -> bool:
-        """Whether every expression reads the same in it, if it keeps its values. Nothing tells a collation as it was,
-        and ZEROFILL, which makes a number unsigned.
+        """Whether every expression reads the same from it, if it keeps its values. A former collation is not known, nor
+        a former ZEROFILL, which makes a number unsigned.
         """
         if self.before is None:
             return True
@@ -62,7 +62,9 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alteration:
-    """`table`: as it is behind the statement; `columns`: of it, in order. `index_dropped`: perhaps a unique one."""
+    """`table`: as it is after the statement; `columns`: its columns, in order. `index_dropped`: perhaps a unique
+    one.
+    """
 
     table: SourceTable
     columns: tuple[Column, ...]
@@ -70,15 +72,15 @@ class Alteration:
     index_dropped: bool = False
 
     def after(self, column: Column) -> str | None:
-        """The name of the column before it, None where it is the first."""
+        """The name of the column before it, None if it is the first."""
         place = self.columns.index(column)
         return self.columns[place - 1].now.name if place else None
 
 
 def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
-    """Raises ImpossibleError where a column is not there, or is there already.
+    """Raises ImpossibleError if a column does not exist, or already exists.
 
-    A text column of which no charset is said has the table's own; None: only the rows tell it.
+    A text column without a stated charset has the table's; None: only the rows show it.
     """
     table = replace(table, columns=tuple(_told(column, table.charset) for column in table.columns))
     fates = _fates(table, clauses)
@@ -120,7 +122,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
 
 
 def renewed(table: SourceTable, statement: CreateTable) -> tuple[Clause, ...]:
-    """What makes of a table's columns those of a new table of its name."""
+    """What turns a table's columns into those of a new table of the same name."""
     made = {folded_name(definition.column.name) for definition in statement.columns}
     clauses: list[Clause] = [DropColumn(name=c.name) for c in table.columns if folded_name(c.name) not in made]
     place = Place()
@@ -136,7 +138,7 @@ def renewed(table: SourceTable, statement: CreateTable) -> tuple[Clause, ...]:
 
 
 def composed(first: Alteration, second: Alteration) -> Alteration:
-    """Both, one after the other, as one: `second` altered the table that `first` made."""
+    """Both combined into one: `second` altered the table that `first` made."""
     between = {column.now.name: column for column in first.columns}
 
     def column(later: Column) -> Column:
@@ -163,7 +165,7 @@ def composed(first: Alteration, second: Alteration) -> Alteration:
 
 
 def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None:
-    """Of columns that are read, by their names before, one whose values the server may have computed anew, in words."""
+    """Of the columns that are read (by their old names), one whose values the server may have recomputed, in words."""
     changed = {folded_name(column.now.name) for column in alteration.columns if not column.reads_alike}
     names = {folded_name(name) for name in read_ones}
     pairs = [(folded_name(c.before.name), folded_name(c.now.name)) for c in alteration.columns if c.before is not None]
@@ -183,7 +185,7 @@ def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None
 
 
 def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> Iterator[GeneratedColumn]:
-    """Those behind the statement. An expression has the names of before or of now."""
+    """Those after the statement. An expression uses the old names or the new ones."""
     names = {folded_name(column.before.name): column.now.name for column in columns if column.before is not None}
     by_name = {folded_name(each.name): each for each in known}
     spelled = dict.fromkeys((*names, *(column.now.name for column in columns)))
@@ -212,7 +214,7 @@ Fate = DropColumn | RenameColumn | ChangeColumn
 
 
 def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
-    """By old name: what becomes of the columns that there are. All clauses name the table as it was."""
+    """By old name: what happens to the existing columns. All clauses refer to the table as it was."""
     found: dict[str, Fate] = {}
     for clause in clauses:
         match clause:
@@ -230,7 +232,7 @@ def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
 
 
 def _added(table: SourceTable, clauses: Iterable[Clause]) -> list[tuple[Column, Place | None]]:
-    """IF NOT EXISTS means the table as it was, and what the clauses before define."""
+    """IF NOT EXISTS refers to the table as it was, and to what earlier clauses define."""
     there = {folded_name(column.name) for column in table.columns}
     found = []
     for clause in clauses:
@@ -245,9 +247,9 @@ def _added(table: SourceTable, clauses: Iterable[Clause]) -> list[tuple[Column, 
 
 
 def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], clauses: Sequence[Clause]) -> None:
-    """Into `columns`, in the order of their clauses; AFTER means names as they are behind the statement.
+    """Into `columns`, in the order of their clauses; AFTER uses the names after the statement.
 
-    A column that is to be moved stands where it stood until its own clause comes.
+    A column that is to be moved stays where it was until its own clause is reached.
     """
     order = {
         folded_name(clause.definition.column.name): number
@@ -268,7 +270,7 @@ def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], cl
 
 
 def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
-    """Where no charset is said, nothing tells it but the rows."""
+    """If no charset is stated, only the rows show it."""
     return replace(definition.column, key=old.key)
 
 
@@ -280,7 +282,7 @@ def _redefaulted(column: Column, clauses: Iterable[Clause]) -> Column:
 
 
 def _sized(column: Column, charset: str | None) -> Column:
-    """`charset`: of the table, which a text has where none is said of it; of binary it is bytes."""
+    """`charset`: of the table, which a text has if none is stated for it; with binary it becomes bytes."""
     now = of_bytes(column.now) if column.now.charset is None and charset == "binary" else column.now
     return replace(column, now=sized(now, now.charset or charset))
 
@@ -294,7 +296,7 @@ def _converted(column: Column, clauses: Iterable[Clause], charset: str | None) -
 
 
 def _as_converted(column: Column, clause: ConvertCharset, charset: str | None) -> SourceColumn:
-    """Of a column that the statement defines the charset alone is converted; but where its old room is kept, that
+    """Only the charset of a column that the statement defines is converted; but if it keeps its old capacity, that
     counts instead of a definition without a length.
     """
     now, was = column.now, column.before
@@ -309,7 +311,7 @@ def _as_converted(column: Column, clause: ConvertCharset, charset: str | None) -
 
 
 def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
-    """The table's own behind the statement; None where that is not certain, or of some column it would not hold."""
+    """The table's charset after the statement; None if it is not certain, or would not apply to some column."""
     charset = table.charset
     for clause in clauses:
         match clause:
@@ -323,7 +325,7 @@ def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
 
 
 def _told(column: SourceColumn, charset: str | None) -> SourceColumn:
-    """Where nothing is said of its charset it is the table's."""
+    """If its charset is not stated, it is the table's."""
     unsaid = has_charset(column) and column.charset is None and charset != "binary"
     return replace(column, charset=charset) if unsaid else column
 
@@ -334,7 +336,7 @@ def has_charset(column: SourceColumn) -> bool:
 
 
 def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Column]) -> tuple[list[str], bool]:
-    """The names of its columns, folded, none where a part of it is no column; and whether another index went."""
+    """The names of its columns, folded, none if a part of it is not a column; and whether another index was dropped."""
     renamed = {folded_name(c.before.name): folded_name(c.now.name) for c in columns if c.before is not None}
     old = sorted((c for c in table.columns if c.key), key=lambda c: c.key)
     keys = [renamed[folded_name(c.name)] for c in old if folded_name(c.name) in renamed]

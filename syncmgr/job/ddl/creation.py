@@ -1,6 +1,6 @@
-"""The columns of a table that is created anew under a synced name.
+"""The columns of a table that is recreated under a synced name.
 
-Owns: what CREATE TABLE says of them, and what it leaves to another table that is known.
+Owns: what CREATE TABLE says of them, and what it takes from another known table.
 Must not know: channels, targets, what becomes of the rows.
 """
 
@@ -15,9 +15,9 @@ from syncmgr.job.types.schema import SourceTable
 def told(
     statement: CreateTable, known: Iterable[SourceTable], names: Callable[[SourceTable, Table], bool]
 ) -> tuple[CreateTable, str | None]:
-    """With all its columns; and the charset of the table, None where not known. Raises RefusedError.
+    """With all its columns; and the charset of the table, None if not known. Raises RefusedError.
 
-    `names`: whether it is the table of a name.
+    `names`: whether a name refers to it.
     """
     if statement.select:
         raise RefusedError("it creates the table again, with columns of a query, which are not in the binlog")

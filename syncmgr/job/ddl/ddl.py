@@ -1,8 +1,8 @@
-"""What a statement in the stream does to synced tables without saying it row by row.
+"""What a statement in the stream does to synced tables without row events.
 
-Owns: which tables and columns a DDL statement concerns and whether their rows live through it. When in doubt: all
-tables that it can mean, and no.
-Must not know: where the statement came from, what becomes of the job.
+Owns: which tables and columns a DDL statement concerns and whether their rows survive it. When in doubt: all tables
+that it can mean, and that rows do not survive.
+Must not know: where the statement came from, what happens to the job.
 """
 
 import re
@@ -32,7 +32,7 @@ __all__ = [
     "touched",
 ]
 
-_BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
+_BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be parsed
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
 _COMMENT: Final = re.compile(r"(?:\*/|(?:#|--)[^\n]*\n)\s*[`\"]?$")  # that ends there, or seems to
@@ -44,8 +44,8 @@ _QUALIFIER: Final = re.compile(r"(?:(?<![\w$`\"*/])([\w$]+)|(?<!`)`([^`]+)`)\s*\
 class Concern:
     """What a statement does to synced tables. `clauses`: those of an ALTER.
 
-    `rows_survive` False: rows changed, or came or went, without row events. `columns`, folded: those that were added,
-    dropped, renamed or computed anew, so that their values are not what earlier row events said.
+    `rows_survive` False: rows were changed, added or removed without row events. `columns`, folded: those that were
+    added, dropped, renamed or recomputed, so their values are not what earlier row events said.
     """
 
     tables: tuple[Table, ...]
@@ -92,9 +92,9 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
 def meant(
     statement: str, default_db: str, synced: Collection[Table], modes: Modes, *, with_rows: bool = False
 ) -> tuple[Table, ...]:
-    """The synced tables that a statement is about; of one that cannot be read, those that it can mean.
+    """The synced tables that a statement is about; if it cannot be parsed, those that it may mean.
 
-    `synced` may have the names of triggers, too. `with_rows`: they follow it in its transaction, so that it makes no
+    `synced` may have the names of triggers, too. `with_rows`: rows follow it in its transaction, so it does not make a
     copy for a tool to fill.
     """
     try:
@@ -121,15 +121,15 @@ def meant(
 
 
 def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
-    """The tables that a statement makes, or gives a name that they had not; of one that cannot be read: none.
+    """The tables that a statement makes, or gives a new name; none if it cannot be parsed.
 
-    In lower case where the server keeps names so (lower_case_table_names = 1), however they were typed.
+    In lower case if the server stores names so (lower_case_table_names = 1), however they were typed.
     """
     return tuple(new for _, new in named(statement, default_db, modes))
 
 
 def named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
-    """The same, each after the name that it had; None: it is made."""
+    """The same, each preceded by the name that it had; None: it is created."""
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:
@@ -156,7 +156,7 @@ def _named_by(table: Table, clause: nodes.Clause) -> tuple[tuple[Table | None, T
 
 
 def begins(statement: str, default_db: str, modes: Modes) -> bool:
-    """Whether it is a CREATE TABLE whose rows follow it in its transaction; the text of a routine may end like one."""
+    """Whether it is a CREATE TABLE whose rows follow in its transaction; the text of a routine may end like one."""
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:
@@ -165,22 +165,21 @@ def begins(statement: str, default_db: str, modes: Modes) -> bool:
 
 
 def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Table]:
-    """Of which tables it may be the copy of a migration tool, or made beside one."""
+    """The tables of which it may be a migration tool's copy, or a helper table of such a copy."""
     if statement.select or statement.begins:
         return []
     return [t for t in synced if is_copy(statement.table, of=t) or is_log(statement.table, of=t)]
 
 
 def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
-    """The synced tables whose bare name stands anywhere in the text."""
+    """The synced tables whose bare name occurs anywhere in the text."""
     text = loosely_folded(statement)
     return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(loosely_folded(t[1]))}(?!\w)", text))
 
 
 def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple[Table, ...]:
-    """The synced tables that a row-changing statement can mean: a qualified name only in its own database, if that
-
-    is certain.
+    """The synced tables that a row-changing statement can mean: a qualified name only in its own database, if that is
+    certain.
     """
     return tuple(table for table in mentioned(statement, synced) if _can_mean(statement, default_db, table))
 
@@ -193,7 +192,7 @@ def _can_mean(statement: str, default_db: str, table: Table) -> bool:
 
 
 def _qualifier(before: str, default_db: str) -> str | None:
-    """The database of a name that stands after that text; None where it is not certain."""
+    """The database of a name that follows that text; None if it is not certain."""
     if _COMMENT.search(before):
         return None
     before = _QUOTE.sub("", before).rstrip()
@@ -214,7 +213,7 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
             _alter(statement, effect)
         case nodes.CreateTable():
             if statement.replaces and not statement.temporary:
-                effect.loses(statement.table)  # without OR REPLACE it is there, or something before has dropped it
+                effect.loses(statement.table)  # without OR REPLACE it exists, or an earlier statement has dropped it
             if statement.merged:
                 effect.loses(*statement.merged)
         case nodes.DropTables():
@@ -238,7 +237,7 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
 def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
     effect.tables.append(statement.table)
     effect.clauses = statement.clauses
-    effect.rows_survive = not statement.ignore  # duplicates of a new unique key went
+    effect.rows_survive = not statement.ignore  # duplicates in a new unique key were removed
     for clause in statement.clauses:
         match clause:
             case nodes.RenameTo(table=table):
@@ -252,7 +251,7 @@ def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
 
 
 def cascades(clause: nodes.Clause) -> bool:
-    """Whether it brings a foreign key that changes rows of the table beside the statements on it."""
+    """Whether it adds a foreign key that changes rows of the table besides the statements on it."""
     match clause:
         case nodes.Quiet(what=what):
             return what == f"ADD {CASCADING}"
@@ -263,7 +262,7 @@ def cascades(clause: nodes.Clause) -> bool:
 
 
 def retypes(clause: nodes.Clause) -> bool:
-    """Whether columns that are there may have another type or collation behind it."""
+    """Whether existing columns may have another type or collation after it."""
     return isinstance(clause, nodes.ChangeColumn | nodes.ConvertCharset)
 
 

@@ -1,4 +1,4 @@
-"""One DDL statement through a whole job: what each of its channels and targets becomes.
+"""One DDL statement applied to a whole job: what each of its channels and targets becomes.
 
 Owns: which channels a statement concerns, and that either all of them follow or none does.
 Must not know: how a table of the lake is changed, when.
@@ -28,7 +28,7 @@ from syncmgr.job.position import Position
 
 
 def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
-    """Raises SOURCE_DDL where a channel cannot follow; then none has."""
+    """Raises SOURCE_DDL if a channel cannot follow; then none has."""
     following = Following(said, channels, rules)
     try:
         _run(following)
@@ -37,13 +37,13 @@ def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: 
         raise not_followed(following.at, reason, said.text, following.unrenewable) from None
     step = following.step()
     changed = step.concerned | step.resynced if said.doubtful else ()
-    for token in sorted(changed):  # else it makes no difference which of the two it was about
+    for token in sorted(changed):  # otherwise it makes no difference which of the two it was about
         raise not_followed(table_of(following.before[token]), DOUBTFUL, said.text)
     return step
 
 
 def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
-    """What an operator wants passed over: no target changes; what is known of the sources' columns is kept up."""
+    """A statement that an operator wants skipped: no target changes; the known columns of the sources are updated."""
     forced = replace(rules, policy=OnDdl.IGNORE, deeds={}, forced=True)
     try:
         step = plan_ddl(said, () if said.doubtful else channels, forced)
@@ -58,7 +58,7 @@ def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rule
 def settle(
     record: DdlRecord | None, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules
 ) -> DdlStep:
-    """As the policy says, or, where an operator has decided, that. Raises SOURCE_DDL."""
+    """By the policy, or by the operator's decision if there is one. Raises SOURCE_DDL."""
     if record is None:
         return plan_ddl(said, channels, rules)
     if record.instead is None:
@@ -67,7 +67,9 @@ def settle(
 
 
 def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
-    """What an operator wrote says what the target becomes, whatever the policy, and from the columns of now on."""
+    """The operator's statement decides what the target becomes, whatever the policy, starting from its present
+    columns.
+    """
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
     meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
     step = plan_ddl(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
@@ -91,12 +93,12 @@ def refused(said: DdlStatement, position: Position, table: Table, error: SyncErr
 
 
 def arrived(said: DdlStatement, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
-    """The record of a statement that made a table which a pattern means; `error`: why that does not join."""
+    """The record of a statement that made a table which matches a pattern; `error`: why that does not join."""
     return replace(found_there(position, float(said.moment.at), table, error), statement=said.text)
 
 
 def found_there(position: Position, at: float, table: Table, error: SyncError | None) -> DdlRecord:
-    """The same of a table that was found by looking, at that second: no statement told it."""
+    """The same for a table that was found by a look at the server, at that second: no statement showed it."""
     refusal = DdlState.GONE if error is not None and error.code is Code.NO_TABLE_MATCHES else DdlState.REFUSED
     return DdlRecord(
         position=position,

@@ -18,10 +18,10 @@ READ_ANEW: Final = "passed over, since all rows were read again after it"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DdlStep:
-    """What a statement makes of a job. By channel token: what is not there stays as it is.
+    """What a statement makes of a job. By channel token: channels without an entry stay as they are.
 
     `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source. `resynced`: of
-    the channels whose rows are read anew.
+    the channels whose rows are read again.
     """
 
     statement: str
@@ -33,12 +33,12 @@ class DdlStep:
 
     @property
     def concerned(self) -> frozenset[str]:
-        """Tokens of the channels that it makes others, or whose target it changes."""
+        """Tokens of the channels that it changes, or whose target it changes."""
         return frozenset(self.channels.keys() | self.changes.keys())
 
     @property
     def dropped(self) -> frozenset[str]:
-        """Tokens of the channels whose target goes, with whatever waits for it."""
+        """Tokens of the channels whose target is dropped, with whatever waits for it."""
         return frozenset(token for token, channel in self.channels.items() if channel.dropped)
 
     def without(self, tokens: Collection[str]) -> "DdlStep":
@@ -52,22 +52,22 @@ class DdlStep:
         )
 
     def passed_over(self, tokens: Collection[str]) -> "DdlStep":
-        """What it makes of the other channels, where the rows of these are read anew after it."""
+        """What it makes of the other channels, if the rows of these are read again after it."""
         rest = self.without(tokens)
         return replace(rest, done={**rest.done, **dict.fromkeys(self.done.keys() & tokens, READ_ANEW)})
 
 
 class DdlState(StrEnum):
-    """How a statement stands."""
+    """The outcome of a statement."""
 
     DONE = "DONE"
     REFUSED = "REFUSED"  # the table that it made does not join the job
-    GONE = "GONE"  # that table is not there any more, or not meant
-    STOPPED = "STOPPED"  # its table is not read any more
-    RESYNCED = "RESYNCED"  # it had stopped its table, whose rows were read anew since
+    GONE = "GONE"  # that table no longer exists, or is not meant
+    STOPPED = "STOPPED"  # its table is no longer read
+    RESYNCED = "RESYNCED"  # it had stopped its table, whose rows have been read again since
     PAUSED = "PAUSED"
-    SKIP = "SKIP"  # it is passed over at RESUME
-    APPLY = "APPLY"  # another one is applied in its place at RESUME
+    SKIP = "SKIP"  # it is skipped at RESUME
+    APPLY = "APPLY"  # another one is applied instead at RESUME
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
-"""What MySQL shows in rows that were there before their column was added.
+"""What MySQL shows in rows that are older than their column.
 
-Owns: DEFAULT, or what stands for it, as a value of the column's type, in JSON: a number, a text, ISO 8601 for dates and
+Owns: DEFAULT, or what replaces it, as a value of the column's type, in JSON: a number, a text, ISO 8601 for dates and
 times, hex for bytes.
 Must not know: statements, tables, where the value is written.
 """
@@ -31,16 +31,16 @@ _TIME: Final = re.compile(r"(-?)(\d{1,3}):([0-5]?\d)(?::([0-5]?\d)(?:\.(\d{1,6})
 _LAST_TIME: Final = (838, 59, 59, 0)
 _TIMESTAMPS: Final = (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), datetime(2038, 1, 19, 3, 14, 7, 999999, tzinfo=UTC))
 _YEARS: Final = range(1901, 2156)
-_CENTURY: Final = 70  # from this one on a year of two digits is of the last century
+_CENTURY: Final = 70  # from here on a two-digit year belongs to the last century
 
 
 class UnknowableError(ValueError):
-    """Why nobody can tell the value, for the operator."""
+    """Why the value cannot be known, for the operator."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moment:
-    """When a statement began. `at`: unix seconds; `micros` None: not told. `zone`: of its session."""
+    """When a statement began. `at`: unix seconds; `micros` None: not logged. `zone`: of its session."""
 
     at: int
     micros: int | None = None
@@ -50,7 +50,7 @@ class Moment:
 def initial(definition: ColumnDefinition, moment: Moment | None) -> str | None:
     """JSON of the one value that all old rows have, None for NULL. `moment` None: each was copied at its own time.
 
-    Raises UnknowableError where the value differs by row, or is not in the binlog.
+    Raises UnknowableError if the value differs by row, or is not in the binlog.
     """
     if definition.computed:
         raise UnknowableError("its values are computed")
@@ -73,7 +73,7 @@ def initial(definition: ColumnDefinition, moment: Moment | None) -> str | None:
 
 
 def _implied(column: SourceColumn) -> Default:
-    """What MySQL takes for a column that is NOT NULL and has no default."""
+    """What MySQL uses for a column that is NOT NULL and has no default."""
     if column.type == "enum":
         return Default(kind=DefaultKind.STRING, text=column.members[0])
     if column.type in {*INTEGER_BITS, "decimal", "float", "double", "bit", "year"}:
@@ -86,7 +86,7 @@ def _implied(column: SourceColumn) -> Default:
 
 
 def _now(column: SourceColumn, default: Default, moment: Moment | None) -> str:
-    """NOW, of which no digits are said, has those of the column."""
+    """NOW without a precision has that of the column."""
     if moment is None:
         raise UnknowableError("its default is the time at which each row was copied")
     if column.type not in {"timestamp", "datetime"}:
@@ -172,7 +172,7 @@ def _quantized(default: Default, unit: Decimal) -> Decimal:
 
 
 def _year(_column: SourceColumn, default: Default) -> str:
-    """Of two digits it is one from 1970 to 2069; the number 0, and the text '0000', are the year 0000."""
+    """With two digits it is one from 1970 to 2069; the number 0, and the text '0000', are the year 0000."""
     if not default.text.isdecimal():
         raise ValueError
     value = int(default.text)
@@ -202,7 +202,7 @@ def _approximate(column: SourceColumn, default: Default) -> str:
 
 
 def _rounded(value: float, column: SourceColumn) -> float:
-    """As the server does it, in binary: the half of a decimal is seldom one there, and a true half goes to even."""
+    """As the server does it, in binary: a decimal half is rarely exact there, and an exact half rounds to even."""
     whole, unit = math.floor(value), 10.0**column.scale
     value = whole + round((value - whole) * unit) / unit
     if abs(value) >= 10.0 ** (column.precision - column.scale):
@@ -266,7 +266,7 @@ def _date(_column: SourceColumn, default: Default) -> str:
 
 
 def _numbers(pattern: re.Pattern[str], default: Default) -> list[int]:
-    """Of the pattern's groups; what is not there is 0."""
+    """From the pattern's groups; a missing one is 0."""
     found = pattern.fullmatch(default.text)
     if found is None or default.kind is not DefaultKind.STRING:
         raise ValueError
@@ -280,7 +280,7 @@ def _local(column: SourceColumn, default: Default) -> datetime:
 
 
 def _micros(column: SourceColumn, default: Default) -> int:
-    """Where the column has fewer digits the server rounds, or cuts, as its sql_mode says."""
+    """If the column has fewer digits, the server rounds or truncates, as its sql_mode says."""
     fraction = default.text.partition(".")[2]
     if len(fraction) > column.precision:
         raise ValueError
@@ -313,14 +313,14 @@ def _time(column: SourceColumn, default: Default) -> str:
 
 
 def _document(_column: SourceColumn, default: Default) -> str:
-    """JSON as MySQL prints it, of such values as have one spelling."""
+    """JSON as MySQL prints it, for values that have only one spelling."""
     if default.kind is not DefaultKind.STRING:
         raise ValueError
     return json.dumps(json.dumps(_ordered(json.loads(default.text)), ensure_ascii=False))
 
 
 def _ordered(value: object) -> object:
-    """The members of objects in MySQL's order. Numbers with a fraction, and texts with escapes, it may spell anew."""
+    """The members of objects in MySQL's order. It may respell numbers with a fraction, and texts with escapes."""
     match value:
         case dict():
             keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))

@@ -1,4 +1,4 @@
-"""One channel through one ALTER TABLE: what its target becomes, and what the channel reads from then on.
+"""One ALTER TABLE applied to one channel: what its target becomes, and what the channel reads from then on.
 
 Owns: which change of a source column is which change of the target.
 Must not know: statements' text, how a table of the lake is changed, other channels.
@@ -44,7 +44,7 @@ from syncmgr.job.types.target import stored
 
 
 def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
-    """Raises RefusedError where the policy, or the target, does not allow it."""
+    """Raises RefusedError if the policy, or the target, does not allow it."""
     evolution = _Evolution(channel, target, alteration, terms)
     evolution.run()
     return evolution.step()
@@ -52,7 +52,7 @@ def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alterat
 
 @dataclass(slots=True)
 class _Plain:
-    """A target column that is filled from one source column as it is. All three under their names of now."""
+    """A target column that is filled from one source column unchanged. All three under their present names."""
 
     target: TargetColumn
     source: str
@@ -117,13 +117,13 @@ class _Evolution:
         return Step(channel=channel, changes=changes, done=tuple(self._done))
 
     def _keys_now(self) -> tuple[str, ...]:
-        """What tells the channels of a target apart stays where it is."""
+        """The column that distinguishes the channels of a target stays where it is."""
         names = iter(self._plain[folded_name(name)].target.name for name in self._channel.source_keys)
         constants = {column.target for column in self._channel.columns if column.constant is not None}
         return tuple(key if key in constants else next(names) for key in self._channel.keys)
 
     def _columns(self) -> tuple[MappedColumn, ...]:
-        """Plain ones first, new ones behind them."""
+        """Plain ones first, then new ones."""
         by_target = {plain.target.name: plain for plain in (*self._plain.values(), *self._added)}
         found = [MappedColumn(target=name, expression=quoted(plain.source)) for name, plain in by_target.items()]
         return (*found, *self._computed)
@@ -198,7 +198,7 @@ class _Evolution:
         self._done.append(f"renamed {told}")
 
     def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
-        """Whether a target column of that name stays beside it. `freed`: names, folded, that are yet to be given up."""
+        """Whether another target column of that name remains. `freed`: names, folded, that are yet to be given up."""
         column = self._target.column(name)
         if column is None or folded_name(column.name) in freed:
             return False
@@ -207,7 +207,7 @@ class _Evolution:
         return column.name not in gone
 
     def _renamed(self) -> set[str]:
-        """Names of source columns, folded, that have another behind the statement."""
+        """Names of source columns, folded, that are different after the statement."""
         pairs = ((c.before.name, c.now.name) for c in self._alteration.columns if c.before is not None)
         return {folded_name(old) for old, new in pairs if old != new and folded_name(old) in self._plain}
 
@@ -250,7 +250,7 @@ class _Evolution:
         plain.target = replace(plain.target, type=wanted)
 
     def _exchange(self, now: SourceColumn, plain: _Plain) -> bool:
-        """A column without a value goes, and one of its name with another type comes. Whether it may."""
+        """Whether a column without values may be dropped and one of its name with another type added."""
         kind, old = derived(now), plain.target
         if kind is None or not self._channel.follows or self._shares or old.name in self._target.keys:
             return False
@@ -263,7 +263,7 @@ class _Evolution:
         return True
 
     def _renew(self, now: SourceColumn, plain: _Plain | None, what: str) -> None:
-        """Rows from before keep their values in the old column, those from here on have theirs in a new one."""
+        """Older rows keep their values in the old column, rows from now on have theirs in a new one."""
         kind = derived(now)
         in_key = plain is not None and plain.target.name in self._target.keys
         if plain is None or kind is None or not self._channel.follows or in_key or self._shares:
@@ -328,7 +328,7 @@ class _Evolution:
         self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
 
     def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
-        """Whether a column that the table of another database brought is for this one, too, whose rows have NULL."""
+        """Whether a column added by the table of another database also serves this one, whose rows have NULL."""
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
         taken = mapped.union(self._channel.left, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
@@ -357,7 +357,7 @@ class _Evolution:
 
 
 def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool) -> tuple[str | None, str]:
-    """What rows from before show in a new column, and in words. `shares`: with the tables of other databases."""
+    """What older rows show in a new column, and in words. `shares`: with the tables of other databases."""
     assert column.definition is not None
     if terms.empty:
         return None, ""
@@ -396,5 +396,5 @@ def _column(target: TargetTable, name: str) -> TargetColumn:
 
 
 def _are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:
-    """Whether the target was narrower before the statement as it is after it."""
+    """Whether the target was narrower before the statement, as it is after it."""
     return all(fit(column, target)[0] is Fit.CHECKED for column in (before, now))

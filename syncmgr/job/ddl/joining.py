@@ -1,6 +1,6 @@
 """Which of the tables that come to a job join it.
 
-Owns: that one table alone fills a target, or a part of it; which of several that is; which names new tables have.
+Owns: that only one table fills a target, or a part of it; which of several that is; which names new tables have.
 Must not know: servers, what is planned for a table.
 """
 
@@ -22,7 +22,7 @@ class Filling:
     part: str | None = None
 
     def meets(self, other: "Filling") -> bool:
-        """Whether their rows would be each other's."""
+        """Whether their rows would overwrite each other's."""
         return self.target == other.target and (None in {self.part, other.part} or self.part == other.part)
 
     @property
@@ -33,7 +33,7 @@ class Filling:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turns:
-    """`first`: they join if nothing else is wrong with them; `later`: where one of those does not; `refused`: never."""
+    """`first`: they join if nothing else is wrong with them; `later`: if one of those does not; `refused`: never."""
 
     first: tuple[Table, ...]
     later: tuple[Table, ...]
@@ -47,7 +47,7 @@ def filling(channel: ChannelDescription) -> Filling:
 
 
 def turns(taken: Collection[Filling], coming: Mapping[Table, Filling]) -> Turns:
-    """In order of the tables that come: of two that would fill one target the first does."""
+    """In order of the new tables: of two that would fill one target the first does."""
     first: dict[Table, Filling] = {}
     later: list[Table] = []
     refused: dict[Table, SyncError] = {}
@@ -64,7 +64,7 @@ def turns(taken: Collection[Filling], coming: Mapping[Table, Filling]) -> Turns:
 def named(statements: Iterable[DdlStatement]) -> frozenset[Table]:
     """The tables that these statements make, under the names that they have after the last one.
 
-    One that another table has left for its name is none of them: who knows which it is reads of it in the binlog.
+    A name to which an older table was renamed is not among them: only reading the binlog shows which table has it.
     """
     made, others = set[Table](), set[Table]()
     for said in statements:

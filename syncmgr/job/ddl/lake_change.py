@@ -1,6 +1,6 @@
-"""Changes of a table of the lake, as values that outlive a crash.
+"""Changes of a table of the lake, as values that survive a crash.
 
-Owns: their shape. Columns are named as they are when the change before has been made.
+Owns: their shape. Columns are named as they are once the preceding change has been made.
 Must not know: how a table format makes them, why.
 """
 
@@ -11,14 +11,14 @@ from syncmgr.job.types.schema import TargetType
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DropField:
-    """The column and its values go."""
+    """The column is dropped with its values."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameField:
-    """All renames of one DDL are made at once, behind all drops: two columns may exchange their names."""
+    """All renames of one DDL are made at once, after all drops: two columns may exchange their names."""
 
     old: str
     new: str
@@ -26,7 +26,7 @@ class RenameField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddField:
-    """`initial`: what rows from before show, as JSON of default_value; None: NULL."""
+    """`initial`: what older rows show, as JSON of default_value; None: NULL."""
 
     name: str
     type: TargetType
@@ -36,7 +36,7 @@ class AddField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetypeField:
-    """The type grows; no row is written anew."""
+    """The type grows; no row is rewritten."""
 
     name: str
     type: TargetType
@@ -59,7 +59,7 @@ class CommentField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MoveField:
-    """Right behind another column; None: to the front."""
+    """Right after another column; None: to the front."""
 
     name: str
     after: str | None
@@ -67,12 +67,12 @@ class MoveField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmptyTable:
-    """Every row goes."""
+    """Every row is deleted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FillField:
-    """Rows from before get a value, as JSON of default_value; all of them are written anew."""
+    """Older rows get a value, as JSON of default_value; all of them are rewritten."""
 
     name: str
     value: str
@@ -80,7 +80,7 @@ class FillField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DropTable:
-    """The table goes, if it is still the one of that uuid; nothing else is changed beside."""
+    """The table is dropped, if it still has that uuid; no other change goes with it."""
 
     uuid: str
 

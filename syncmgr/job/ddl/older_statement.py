@@ -1,9 +1,9 @@
-"""Statements from before the place in the binlog at which the schema of a table is known.
+"""Statements older than the place in the binlog at which the schema of a table is known.
 
-Owns: which of them a target bears whose columns are those of later; what such a table's columns are behind one.
+Owns: which of them a target with the later columns tolerates; what such a table's columns are after one.
 Must not know: policies, how a target is changed, the binlog.
 
-The columns of before are known from rows alone, which FULL metadata names.
+The earlier columns are known only from rows, which FULL metadata names.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ UNKNOWN: Final = "may change the values of rows that were read, whose type is no
 
 
 def matters(clauses: Sequence[Clause], later: SourceTable, read_ones: Collection[str]) -> str | None:
-    """Why the target cannot stay as it is, whatever the columns were; None: it can. `later`: the table as it is known.
+    """Why the target cannot stay as it is, whatever the columns were; None: it can. `later`: the table as known.
 
     `read_ones`: its columns that are read.
     """
@@ -42,7 +42,7 @@ def matters(clauses: Sequence[Clause], later: SourceTable, read_ones: Collection
 def loses(
     clauses: Sequence[Clause], later: SourceTable, seen: SourceTable | None, read_ones: Collection[str], modes: Modes
 ) -> str | None:
-    """How values that are in the target may have become others at the source. `seen`: the table as rows told it last.
+    """How values in the target may have changed at the source. `seen`: the table as rows last described it.
 
     Raises ImpossibleError.
     """
@@ -84,9 +84,10 @@ def _may_retype(clauses: Sequence[Clause], column: SourceColumn) -> bool:
 def makes_key(
     clauses: Sequence[Clause], later: SourceTable, seen: SourceTable | None, keys: Collection[str]
 ) -> str | None:
-    """Why rows that were read before may have shared a key of the target, `keys`: it makes one of these columns alone.
+    """Why rows that were read before may have shared a key of the target, `keys`: a statement makes a key of some of
+    these columns alone.
 
-    `later`, `seen`: as of `loses`. Where the primary key of later stands for the target's, all rows have told theirs.
+    `later`, `seen`: as in `loses`. If the later primary key corresponds to the target's, all rows have shown theirs.
     """
     wanted = {folded_name(name) for name in keys}
     if any(table is not None and _has_key(table, wanted) for table in (later, seen)):
@@ -106,14 +107,14 @@ def _has_key(table: SourceTable, wanted: AbstractSet[str]) -> bool:
 
 
 def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes) -> dict[Table, SourceTable]:
-    """What is known of tables behind a statement; of others only rows tell it."""
+    """What is known of tables after a statement; of others only rows show it."""
     hit = ddl.meant(text, db, tables, modes)
     left = {table: _behind(seen, text, db, modes) if table in hit else seen for table, seen in tables.items()}
     return {table: seen for table, seen in left.items() if seen is not None}
 
 
 def has_other_key(seen: SourceTable, later: SourceTable, keys: Collection[str]) -> bool:
-    """Whether its rows were told apart by another primary key, so that two may share one of the target."""
+    """Whether its rows were distinguished by another primary key, so that two may share one of the target."""
     wanted = {folded_name(name) for name in keys}
     return _has_key(later, wanted) and not _has_key(seen, wanted)
 

@@ -1,6 +1,6 @@
-"""The time zone of a session of MySQL: what a moment is called there, and which moment a local time means.
+"""The time zone of a MySQL session: the local time of a moment, and the moment of a local time.
 
-Owns: which zones can be told for certain from what a binlog and a server say of them.
+Owns: which zones can be identified for certain from what a binlog and a server say of them.
 Must not know: columns, statements, where a zone was read.
 """
 
@@ -16,22 +16,22 @@ _NAME: Final = re.compile(r"[A-Z][\w+-]*(?:/[\w+-]+)*")  # not "right/...", whic
 
 
 class ZoneError(ValueError):
-    """Why a time cannot be told, for the operator."""
+    """Why a time cannot be determined, for the operator."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionZone:
-    """`name`: as the session has it, "" where not told. `system`: what SYSTEM is on its server, "" where not known."""
+    """`name`: as the session has it, "" if not stated. `system`: what SYSTEM is on its server, "" if not known."""
 
     name: str = ""
     system: str = ""
 
     def local(self, at: datetime) -> datetime:
-        """A moment as it is called there, without zone. Raises ZoneError."""
+        """A moment as local time, without zone. Raises ZoneError."""
         return at.astimezone(self._info()).replace(tzinfo=None)
 
     def moment(self, local: datetime) -> datetime:
-        """In UTC. Raises ZoneError also for a local time that came twice, or never."""
+        """In UTC. Also raises ZoneError for a local time that occurred twice, or never."""
         zone = self._info()
         first, second = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
         if first.utcoffset() != second.utcoffset():
@@ -50,7 +50,7 @@ class SessionZone:
             return _unknown(name)
 
     def _certain(self) -> str:
-        """The name of one zone alone: "CET" of a server may be that of a dozen, some of which change their clocks."""
+        """A name of only one zone: "CET" of a server may mean any of a dozen, some of which change their clocks."""
         if not self.name:
             raise ZoneError("the session's time zone is not in the binlog")
         if self.name != SYSTEM:

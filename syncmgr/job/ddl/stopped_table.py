@@ -1,7 +1,7 @@
-"""Tables that cannot be read on, while the others of their job can.
+"""Tables that cannot be read further, while the others of their job can.
 
 Owns: which error stops one table alone, and what an operator can do about it.
-Must not know: who reads, what is staged, how a table comes back.
+Must not know: who reads, what is staged, how a table is restored.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ OF_ONE_TABLE: Final = frozenset(  # if they name it
     {Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA, Code.SOURCE_UNSUPPORTED, Code.SOURCE_VALUE}
 )
 NAMED: Final = 5  # tables that Msg names; the others are in Status
-PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on needs all rows of a table, as of a later place
+PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on takes all rows of a table, as of a later place
     {Code.SOURCE_NOT_ROW, Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA}
 )
 RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, with the columns that it has by then"
 SETTLE: Final = "settle it with ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', and RESUME"
 RESUME: Final = "ALTER SYNC JOB ... RESYNC TABLE, and RESUME"
 ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to start again"
-UNRENEWABLE: Final = "unrenewable"  # what an error has beside its words: why RESYNC does not bring the table back
+UNRENEWABLE: Final = "unrenewable"  # what an error carries besides its text: why RESYNC does not restore the table
 REFUSED: Final = "RESYNC TABLE does not bring it back ({why}): {way}"
 JOB_ANEW: Final = "STOP the job, create the target again, and create the job again"
 
@@ -37,7 +37,7 @@ def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[
 def stopped_by(
     error: SyncError, channels: Sequence[ChannelDescription], on_ddl: OnDdlStop
 ) -> ChannelDescription | None:
-    """The channel that an error concerns, where others are left to go on."""
+    """The channel that an error concerns, if other channels remain that go on."""
     stops = error.code in OF_ONE_TABLE or (error.code is Code.SOURCE_DDL and on_ddl is OnDdlStop.TABLE)
     if not stops:
         return None
@@ -46,12 +46,12 @@ def stopped_by(
 
 
 def needs_all_rows(number: int | None) -> bool:
-    """Whether a job that this error has paused meets it again where a table is read anew in part."""
+    """Whether a job that this error has paused meets it again if only a part of a table is read again."""
     return any(code.number == number for code in PASSED_WHOLE)
 
 
 def made_anew(kind: JobKind) -> str:
-    """What brings a table back whose columns the target cannot take."""
+    """What restores a table whose columns the target cannot take."""
     if kind.shares or not kind.has_others:
         return JOB_ANEW
     resumed = "" if kind.runs else ", and RESUME"
@@ -62,7 +62,7 @@ def made_anew(kind: JobKind) -> str:
 
 
 def advised(error: SyncError, kind: JobKind) -> SyncError:
-    """With the way out. `kind`: of the job, which runs on where the error stops a table alone."""
+    """With the way out. `kind`: of the job, which goes on if the error stops one table alone."""
     if error.code is Code.BACKLOG_STUCK:
         return _by_its_cause(error, kind)
     if error.code not in {Code.SOURCE_DDL, Code.SOURCE_SCHEMA}:
@@ -74,14 +74,14 @@ def advised(error: SyncError, kind: JobKind) -> SyncError:
 
 
 def _by_its_cause(error: SyncError, kind: JobKind) -> SyncError:
-    """What mends the cause is told with it: nothing else shows that while the job is paused."""
+    """The cure of the cause is included: nothing else shows it while the job is paused."""
     cause = error.context["reason"]
     way = advice(cause.code.number, kind) if isinstance(cause, SyncError) else None
     return error if way is None else SyncError(error.code, **(error.context | {"reason": f"{cause}; {way}"}))
 
 
 def _way(error: SyncError, kind: JobKind) -> str:
-    """Where RESYNC brings the table."""
+    """The way out if RESYNC restores the table."""
     if not kind.has_rows:
         return ANEW
     if kind.runs:
@@ -95,7 +95,7 @@ def stop_of(error: SyncError, *, since: float, synced_until: float | None) -> St
 
 
 def standstill(channels: Sequence[ChannelDescription]) -> SyncError | None:
-    """What Msg says of tables that are not read any more."""
+    """What Msg says of tables that are no longer read."""
     found = [(channel.source.label, channel.stopped) for channel in channels if channel.stopped is not None]
     if not found:
         return None

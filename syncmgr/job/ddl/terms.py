@@ -1,4 +1,4 @@
-"""On which terms a channel follows an ALTER TABLE, and what comes of it.
+"""The terms on which a channel follows an ALTER TABLE, and the result.
 
 Owns: what a job and a session say of each kind of change; the words of a refusal.
 Must not know: statements, how a target is changed.
@@ -22,9 +22,10 @@ class Terms:
     """How a job takes DDL. `strict`, `pads`, `keeps_zeros`: as of the session's Modes.
 
     `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
-    target can show a value in rows that were written without it. `forced`: an operator answers for the target.
-    `empty`: no row is left whose values could change; `emptied`: in the target neither. `checked`: each value is looked
-    at, so that a target may be narrower than its source.
+    target can show a value in rows that were written without it. `forced`: an operator takes responsibility for the
+    target.
+    `empty`: no row is left whose values could change; `emptied`: nor in the target. `checked`: each value is checked,
+    so a target may be narrower than its source.
     """
 
     policy: OnDdl
@@ -46,7 +47,7 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """`channel`: as it reads behind the statement. `changes`: of its target, in order. `done`: in words."""
+    """`channel`: as it reads after the statement. `changes`: of its target, in order. `done`: in words."""
 
     channel: ChannelDescription
     changes: tuple[LakeChange, ...] = ()

@@ -1,7 +1,7 @@
-"""The unique keys of a source table beside its primary key, as statements change them.
+"""The unique keys of a source table besides its primary key, as statements change them.
 
 Owns: which there are after an ALTER TABLE, and which columns they have. What is not certain stays a key.
-Must not know: the primary key, channels, what a key is asked for.
+Must not know: the primary key, channels, what a key is used for.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from syncmgr.job.types.schema import UniqueKey
 
 
 def altered_keys(keys: Sequence[UniqueKey] | None, clauses: Sequence[Clause]) -> tuple[UniqueKey, ...] | None:
-    """None where they were not known. A column that is dropped leaves its keys, as in MySQL."""
+    """None if they were not known. A dropped column leaves its keys, as in MySQL."""
     if keys is None:
         return None
     stay = remaining(keys, clauses)
@@ -40,7 +40,7 @@ def remaining(keys: Iterable[UniqueKey], clauses: Iterable[Clause]) -> tuple[Uni
 
 
 def _renamed(clauses: Iterable[Clause]) -> Iterator[tuple[str, str | None]]:
-    """From the folded old name; None: the column goes."""
+    """By the folded old name; None: the column is dropped."""
     for clause in clauses:
         match clause:
             case DropColumn(name=name):

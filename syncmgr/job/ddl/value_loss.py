@@ -43,7 +43,7 @@ def retyped(before: SourceColumn, now: SourceColumn, *, strict: bool, pads: bool
 
 
 def without_null(before: SourceColumn, now: SourceColumn, *, strict: bool, dated: bool) -> str | None:
-    """None: it had none, or the statement would have failed. `dated`: a NULL becomes the time."""
+    """None: it had no NULL, or the statement would have failed. `dated`: a NULL becomes the current time."""
     if not before.nullable or now.nullable or (strict and not dated):
         return None
     return f"column '{now.name}' becomes NOT NULL, which may change its values"
@@ -80,7 +80,7 @@ def known(column: SourceColumn) -> bool:
 
 
 def _apart(before: SourceColumn, now: SourceColumn) -> str:
-    """Both types in words, with the charsets where those alone differ."""
+    """Both types in words, with the charsets if only those differ."""
     if before.text != now.text or before.charset == now.charset:
         return f"{before.text} and becomes {now.text}"
     return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"

@@ -1,8 +1,8 @@
-"""What a statement of DDL makes of what is known of a server's objects.
+"""What a DDL statement does to the known facts about a server's objects.
 
-Owns: which facts it ends, and where a fact was asked too late: the stream lags behind the server, which told how
-things stood after a statement that comes only now.
-Must not know: how a server is asked, what a statement's own text tells, what becomes of the job.
+Owns: which facts it invalidates, and when a fact was queried too late: the stream lags behind the server, whose answer
+may show the state after a statement that is only now reached.
+Must not know: how a server is queried, what a statement's own text says, what happens to the job.
 """
 
 import itertools
@@ -23,8 +23,8 @@ MOST: Final = 20_000  # facts that are kept, so many temporary tables too
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Late:
-    """These objects were judged by what they became only after the statement, or by it. None: one that is not known
-    any more may have been.
+    """These objects were judged by a state that they reached only after the statement, or by it. None: an object that
+    is no longer known may have been.
     """
 
     tables: tuple[Table, ...]
@@ -32,8 +32,8 @@ class Late:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Of a statement: `at`: the second in which it began, by the clock that `Fact.asked_at` has too. `before`: what
-    stands before it in the binlog. `session`: whose it is; `temporary`: that has used a temporary table.
+    """Of a statement: `at`: the second in which it began, by the same clock as `Fact.asked_at`. `before`: the position
+    before it in the binlog. `session`: the one that ran it; `temporary`: it has used a temporary table.
     """
 
     at: int
@@ -88,7 +88,7 @@ def _folded(found: Shaping, modes: Modes) -> Shaping:
 
 
 def _without_own(found: Shaping, own: frozenset[Table], modes: Modes, place: Place) -> Shaping:
-    """`own`: tables of the session alone before it, which hide others of their names."""
+    """`own`: tables of only the session before it, which hide others of the same names."""
     if found.temporary:
         return replace(found, names=())
     if found.kind is not Kind.TABLE:
@@ -131,10 +131,10 @@ def _with_own(known: Known, session: Session, own: Iterable[Table]) -> frozenset
 
 
 def _concerned(known: Known, found: Shaping) -> Iterator[Table]:
-    """What may lead elsewhere by it than it did, or is as nobody knows."""
+    """What may lead elsewhere because of it, or is in an unknown state."""
     match found.kind:
         case Kind.DATABASE if found.verb == "CREATE" and not found.certain:
-            pass  # it is there, or empty
+            pass  # it exists, or is empty
         case Kind.DATABASE:
             yield from (table for table in known.facts if table[0] == found.names[0][0])
         case Kind.TRIGGER:
@@ -159,12 +159,12 @@ def _is_table(fact: Fact) -> bool:
 
 
 def _is_blank(fact: Fact) -> bool:
-    """Nobody knows of what any more."""
+    """It is no longer known of which objects."""
     return not _is_table(fact) and fact.function is None
 
 
 def _judged(known: Known, late: Collection[Table], found: Shaping, synced: Iterable[Table]) -> list[Table]:
-    """Those by which an earlier statement may have led elsewhere than it was judged to."""
+    """Those through which an earlier statement may have led elsewhere than it was judged to."""
     if not (late and found.of_base):
         return sorted(late)
     chain = _chain(known, synced)
@@ -172,7 +172,7 @@ def _judged(known: Known, late: Collection[Table], found: Shaping, synced: Itera
 
 
 def _was_only_read(fact: Fact) -> bool:
-    """Of a base table that leads nowhere: where a statement writes one, its triggers are asked for."""
+    """Of a base table that leads nowhere: if a statement writes one, its triggers are queried."""
     return isinstance(fact.shape, BaseTable) and fact.triggers is None and fact.function is None
 
 
@@ -191,12 +191,14 @@ def _chain(known: Known, synced: Iterable[Table]) -> frozenset[Table]:
 
 
 def _forgot(known: Known, place: Place) -> bool:
-    """Whether the server was asked in that second or later of what is not known any more."""
+    """Whether the server was queried in that second or later about facts that are no longer known."""
     return 0 < known.forgotten >= place.at
 
 
 def _remembered(known: Known, found: Shaping) -> bool:
-    """Whether all that it takes away is known, or was made since: then its facts say whether it was asked too late."""
+    """Whether everything that it removes is known, or was made since: then its facts say whether they were queried too
+    late.
+    """
     return all(name[0] in known.schemas or _is_known(known, found.kind, name) for name in found.names)
 
 
@@ -219,7 +221,7 @@ def _has_trigger(fact: Fact, name: str) -> bool:
 
 
 def _settled(known: Known, found: Shaping, late: Collection[Table]) -> Shaping:
-    """Certain also where what is known says what IF EXISTS leaves open."""
+    """Also certain if the known facts decide what IF EXISTS leaves open."""
     if found.certain or found.kind not in {Kind.TABLE, Kind.VIEW}:
         return found
     nothing = {name for name in found.names if name[0] in known.schemas and name not in known.facts}
@@ -232,7 +234,7 @@ def _settled(known: Known, found: Shaping, late: Collection[Table]) -> Shaping:
 
 
 def _rest(known: Known, concerned: Collection[Table], late: Collection[Table], found: Shaping) -> dict[Table, Fact]:
-    """What was asked too late stays known as that, though nothing else of it."""
+    """That a fact was queried too late stays known, though nothing else of it."""
     facts = {table: fact for table, fact in known.facts.items() if table not in concerned}
     for table in concerned:
         fact = known.facts[table]
@@ -264,7 +266,7 @@ def _kept(fact: Fact, found: Shaping) -> Fact | None:
 
 
 def _without(fact: Fact, name: str) -> Triggers | None:
-    """None where it may have another of a name that a server takes for the same."""
+    """None if it may have another with a name that a server treats as the same."""
     if not _has_trigger(fact, name):
         return fact.triggers
     assert isinstance(fact.triggers, tuple)
@@ -277,7 +279,7 @@ def _is_child(fact: Fact, parents: Collection[Table]) -> bool:
 
 
 def _still_there(found: Shaping) -> tuple[Table, ...]:
-    """What a schema may have by those names."""
+    """What a schema may contain under those names."""
     if found.kind in {Kind.TRIGGER, Kind.DATABASE} or (found.verb == "DROP" and found.kind is not Kind.TABLE):
         return ()
     return found.names

@@ -1,7 +1,7 @@
-"""What a statement in place of rows leads to: by views, triggers, stored functions, foreign keys.
+"""What a statement that is logged instead of rows reaches: by views, triggers, stored functions, foreign keys.
 
-Owns: whether it may have changed a synced table, and what must be asked of the server before anybody can say so.
-Must not know: how a server is asked, what becomes of the job.
+Owns: whether it may have changed a synced table, and what must be queried from the server to decide that.
+Must not know: how a server is queried, what happens to the job.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,9 +35,9 @@ SHOWS_FUNCTIONS: Final = {False: "SHOW_ROUTINE ON *.*", True: "SELECT ON mysql.p
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """How a statement may have changed synced tables. `unknown`: why nobody can say so; "" where it may.
+    """How a statement may have changed synced tables. `unknown`: why that cannot be decided; "" if it may have.
 
-    `tables`: which; empty where it may be any.
+    `tables`: which; empty if it may be any.
     """
 
     how: str
@@ -48,7 +48,7 @@ class Reach:
 def reach(
     text: str, db: str, modes: Modes, synced: Collection[Table], known: Known, own: frozenset[Table] = frozenset()
 ) -> Reach | Unasked | None:
-    """None where it has changed no row of a synced table. `own`: temporary ones of its session, which it has used."""
+    """None if it has changed no row of a synced table. `own`: temporary ones of its session, which it has used."""
     try:
         found = _without(own, folded(written(text, db, modes), modes))
     except UnclearError as error:
@@ -57,13 +57,13 @@ def reach(
 
 
 def _without(own: frozenset[Table], found: Written) -> Written:
-    """What the text itself names means them; what views, triggers and functions name may not."""
+    """Names in the text itself mean them; names in views, triggers and functions may not."""
     events = {table: of for table, of in found.events.items() if table not in own}
     return replace(found, events=events, names=found.names - own)
 
 
 def _first(ways: Iterator[Reach | Unasked]) -> Reach | Unasked | None:
-    """One that is certain; else all that has to be asked; else one that nobody can judge."""
+    """One that is certain; otherwise everything that has to be queried; otherwise one that cannot be judged."""
     doubt: Reach | None = None
     shapes, triggers, functions = set[Table](), set[Table](), set[Table]()
     for each in ways:
@@ -92,10 +92,10 @@ class _Ways:
         self._met: dict[Table, frozenset[Event]] = {}  # written
         self._seen: set[tuple[Table, bool]] = set()  # read, and whether as what may be a common table
         self._run: set[Table] = set()  # functions
-        self._changed: list[Table] = []  # base tables to which rows do more than come
+        self._changed: list[Table] = []  # base tables to which more happens than added rows
 
     def of(self, found: Written) -> Iterator[Reach | Unasked]:
-        """What the text says itself comes first: then nothing is asked."""
+        """What the text itself says comes first: then nothing is queried."""
         own = tuple(table for table in found.events if table in self._synced)
         if own:
             yield Reach(how=f"changes {_labels(own)} of the job", tables=own)
@@ -103,7 +103,7 @@ class _Ways:
         yield from self._cascades()
 
     def _done(self, found: Written, how: str) -> Iterator[Reach | Unasked]:
-        """By a statement, or by the body of a trigger or function; `how` it comes to run."""
+        """By a statement, or by the body of a trigger or function; `how`: why it runs."""
         yield from self._called(found, f"{how}calls")
         for table, events in found.events.items():
             yield from self._written(table, events, f"{how}changes {_labels([table])}")
@@ -183,7 +183,7 @@ class _Ways:
             yield from self._read(table, common=table in found.common)
 
     def _read(self, table: Table, *, common: bool) -> Iterator[Reach | Unasked]:
-        """A view may call a function, which may change any table. `common`: it may be no table of the server."""
+        """A view may call a function, which may change any table. `common`: it may not be a table of the server."""
         done = table in self._met or not self._seen.isdisjoint({(table, False), (table, common)})
         if done or table in self._synced or table[0].lower() in SERVER_OWN:
             return
@@ -221,7 +221,9 @@ class _Ways:
         return f"the server shows it only after GRANT {needed} ON `{table[0]}`.* TO {self._known.account}"
 
     def _cascades(self) -> Iterator[Reach | Unasked]:
-        """Up from the synced tables: only a table's own text tells its foreign keys without a search of all others."""
+        """Upwards from the synced tables: only a table's own text shows its foreign keys without a search of all
+        others.
+        """
         if not self._changed:
             return
         children: dict[Table, set[Table]] = {}

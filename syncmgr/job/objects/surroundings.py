@@ -1,7 +1,7 @@
 """What is known of a server's objects: tables, views, triggers, stored functions, foreign keys.
 
-Owns: what each of them leads to, as its text says, and which grants show it.
-Must not know: statements, how a server is asked, what becomes of the job.
+Owns: what each of them leads to, by its text, and which grants show it.
+Must not know: statements, how a server is queried, what happens to the job.
 """
 
 import re
@@ -16,7 +16,7 @@ from mysqlddl.writing import EVERY, Event, Written, united, written
 from syncmgr.job.position import Position
 
 TO_WRITE: Final = "SELECT, SHOW VIEW, TRIGGER"  # what shows objects of a database and where they lead
-TO_READ: Final = "SHOW VIEW"  # shows that an object is a table, and none of its rows
+TO_READ: Final = "SHOW VIEW"  # shows that an object is a table, but none of its rows
 ONCE_GONE: Final = (
     "if it was a table without triggers, CREATE TABLE one of that name, RESUME, once more where the job then stops at"
     " the statement that took it away, and drop it again"
@@ -43,7 +43,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """There is no such object, or none that others than its session see."""
+    """There is no such object, or only one that is visible to its session alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Hidden:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unreadable:
-    """It is there, but `reason`."""
+    """It exists, but `reason`."""
 
     reason: str
 
@@ -76,9 +76,9 @@ Function = Written | Gone | Hidden | Unreadable  # what its body may do
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """As far as it was asked. `asked_at`: the server's second once it had answered; 0: the stream told it.
+    """As far as it was queried. `asked_at`: the server's second once it had answered; 0: the stream showed it.
 
-    `asked_by`: where its binlog then ended, which has all that the answer shows; None: not known.
+    `asked_by`: the end of its binlog at that moment, which contains all that the answer shows; None: not known.
     `function`: the stored function of the name; it has nothing to do with the table or view.
     """
 
@@ -96,8 +96,8 @@ FRESH: Final = Fact(shape=BaseTable(), triggers=())  # a table, as the stream sh
 class Known:
     """`temporary`: tables that sessions have made for themselves. `account`: ours, as a GRANT names it.
 
-    `forgotten`: the second of the newest answer that may be among the facts no more; 0: none. `schemas`: those that
-    the stream has shown to be made, in which there is nothing but what the facts have.
+    `forgotten`: the second of the newest answer that may no longer be among the facts; 0: none. `schemas`: those whose
+    creation the stream has shown, which contain nothing beyond the facts.
     """
 
     facts: Mapping[Table, Fact] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """Of which objects the shape has to be asked, of which the triggers, and which stored functions."""
+    """The objects whose shape has to be queried, those whose triggers, and which stored functions."""
 
     shapes: frozenset[Table] = frozenset()
     triggers: frozenset[Table] = frozenset()
@@ -118,8 +118,8 @@ class Unasked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answers:
-    """Of one server. `at`: the second by its clock when all of them had been given; `by`: where its binlog then ended,
-    where that has all that they show.
+    """Of one server. `at`: the second by its clock when all answers had been given; `by`: the end of its binlog at that
+    moment, if it contains all that they show.
     """
 
     at: int
@@ -148,7 +148,7 @@ def told(known: Known, answers: Answers) -> Known:
 
 
 def used(known: Known, names: Iterable[Table]) -> str:
-    """What sessions have done with these objects, as far as the questions show it."""
+    """What sessions have done with these objects, as far as the queries show."""
     by_verb: dict[str, list[str]] = {}
     for name in names:
         by_verb.setdefault(_did(known.facts[name]), []).append(f"'{name[0]}.{name[1]}'")
@@ -156,19 +156,19 @@ def used(known: Known, names: Iterable[Table]) -> str:
 
 
 def _did(fact: Fact) -> str:
-    """Triggers are asked of what is written, functions of what is called."""
+    """Triggers are queried for what is written, functions for what is called."""
     if fact.triggers is not None:
         return "written"
     return "called" if fact.function is not None else "used"
 
 
 def own_tables(known: Known, session: Session) -> frozenset[Table]:
-    """Temporary ones, which a session has made for itself."""
+    """Temporary ones, which a session has created for itself."""
     return frozenset(table for of, table in known.temporary if of == session)
 
 
 def unasked(known: Known) -> Known:
-    """What the stream has told alone: no answer has been gone by that matters any more."""
+    """What only the stream has shown: no answer that was used still matters."""
     facts = {table: fact for table, fact in known.facts.items() if not fact.asked_at}
     return replace(known, facts=facts, forgotten=0, schemas=frozenset())
 
@@ -183,7 +183,7 @@ def trigger(name: str, event: str, text: str, db: str, sql_mode: str, modes: Mod
 
 
 def fired_by(event: str) -> frozenset[Event]:
-    """MariaDB 12 has triggers of several events. Any, where the text has other words too."""
+    """MariaDB 12 has triggers of several events. Any event, if the text has other words too."""
     words = frozenset(re.findall(r"\w+", event.upper())) - {"OR"}
     return frozenset(Event(word) for word in words) if words and words <= {*Event} else EVERY
 
@@ -203,7 +203,7 @@ def _made_in(sql_mode: str, modes: Modes) -> Modes:
 
 
 def shape(created: str, table: Table, modes: Modes) -> Shape:
-    """Of the text of SHOW CREATE TABLE, in which every name is quoted, and has its database where that is another."""
+    """Of the text of SHOW CREATE TABLE, in which every name is quoted, and has its database if that is another."""
     try:
         words = Words(created, modes)
         word = next((token.word for token in words.tokens if token.word in {"TABLE", "VIEW", "SEQUENCE"}), "")
@@ -219,8 +219,8 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
 
 
 def view(query: str, db: str, modes: Modes) -> Shape:
-    """Of its query, in which every table but a common one has its database, and every function that is not of the
-    view's own, `db`.
+    """Of its query, in which every table except a common one has its database, and every function outside the view's
+    own, `db`.
     """
     try:
         found = written(query, "", modes)
@@ -232,7 +232,7 @@ def view(query: str, db: str, modes: Modes) -> Shape:
 
 
 def parents(text: str, db: str, modes: Modes) -> frozenset[Table]:
-    """Of the foreign keys in a text that makes or alters a table of `db`. Raises UnclearError."""
+    """Of the foreign keys in a text that creates or alters a table of `db`. Raises UnclearError."""
     return frozenset(modes.folded(parent) for parent in _parents(Words(text, modes), db))
 
 
@@ -269,7 +269,7 @@ def shows_functions(grants: Iterable[str]) -> bool:
 
 
 def shows(grants: Iterable[str], table: Table) -> bool:
-    """Whether they have anything that shows it, were it there."""
+    """Whether they have anything that would show it if it existed."""
     return _granted(grants, table, frozenset(TO_WRITE.split(", ")))
 
 

@@ -1,7 +1,7 @@
-"""What the stream itself tells of the objects that it shows to be made, so that nobody has to ask.
+"""What the stream itself shows of the objects whose creation it contains, so that no query is needed.
 
-Owns: the fact behind a statement's own text.
-Must not know: what that ends, what was asked of a server.
+Owns: the fact that follows from a statement's own text.
+Must not know: what that invalidates, what was queried from a server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ def _whole(name: Table, facts: Mapping[Table, Fact], shape: Shape | None) -> Ite
 
 
 def _as_table(fact: Fact, shape: Shape | None, triggers: Triggers) -> Fact:
-    """Nobody was asked of it; the function of its name is as it was."""
+    """It was not queried; the function of its name stays as it was."""
     made = Fact(shape=shape, triggers=triggers)
     if fact.function is None:
         return made
@@ -93,7 +93,7 @@ def _with_keys(found: Shaping, facts: Mapping[Table, Fact], db: str, modes: Mode
 
 
 def _view(found: Shaping, db: str, modes: Modes) -> Shape | None:
-    """None where a name may be that of a common table, or of another one."""
+    """None if a name may be that of a common table, or of another one."""
     try:
         words = Words(found.body, modes)
         words.skip_brackets()

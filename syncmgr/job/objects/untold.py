@@ -1,4 +1,4 @@
-"""What a statement may have done to synced tables where nothing is told of its session or its server.
+"""What a statement may have done to synced tables if nothing is known of its session or its server.
 
 Owns: the union of all that it can mean; which values it may have changed; whether it may have changed rows unseen.
 Must not know: canal, positions, what becomes of the job.
@@ -20,7 +20,7 @@ from syncmgr.job.types.keeping import UNICODE, kept
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 SESSION: Final = "in a session whose sql_mode is not known"
-# whatever may change a value, by each server that may have read the text
+# whatever may change a value, for each kind of server that may have parsed the text
 _READINGS: Final = tuple(
     Modes(mariadb=mariadb, dates_nulls=True, pads=True, short_reals=True) for mariadb in (False, True)
 )
@@ -28,12 +28,12 @@ _TEXTS: Final = tuple(
     Modes(mariadb=mariadb, ansi_quotes=ansi, no_backslash=plain)
     for mariadb, ansi, plain in itertools.product((False, True), repeat=3)
 )
-APART: Final = "mysql"  # the schema of the server: heartbeats of clouds are there, and no trigger may be
+APART: Final = "mysql"  # the schema of the server: cloud vendors keep heartbeats there, and it can have no trigger
 
 
 def reach(statement: str, default_db: str) -> str | None:
-    """What a statement in place of rows did by which it may have changed a synced table; None: it has not, by any
-    reading. Where a view, a trigger or a foreign key leads, nobody can be asked.
+    """How a statement that is logged instead of rows may have changed a synced table; None: it has not, by any reading.
+    Where a view, a trigger or a foreign key leads, cannot be queried.
     """
     for modes in _TEXTS:
         try:
@@ -53,8 +53,8 @@ def _labels(tables: Iterable[Table]) -> str:
 
 
 def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:
-    """What a statement does to synced tables by any reading, None if nothing by all. What a foreign key will change,
-    the server may not log.
+    """What a statement does to synced tables by any reading, None if nothing by all readings. The server may not log
+    what a foreign key will change.
     """
     found = [each for modes in _READINGS if (each := concerned(statement, default_db, synced, modes)) is not None]
     if not found:

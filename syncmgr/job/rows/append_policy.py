@@ -1,4 +1,4 @@
-"""What updates and deletes of the source do to a target without a key.
+"""What updates and deletes in the source do to a target without a key.
 
 Owns: the policy `append_on_change`.
 Must not know: how rows are read or written.
@@ -13,7 +13,7 @@ from syncmgr.job.rows.batch import OP, ChangeKind
 
 
 def appendable(rows: pa.Table, policy: AppendOnChange, table: str) -> pa.Table:
-    """The change rows that are appended. Raises APPEND_CHANGE where the policy is `error` and a row was changed."""
+    """The change rows that are appended. Raises APPEND_CHANGE if the policy is `error` and a row was changed."""
     kinds = rows.column(OP).to_numpy()
     inserts = kinds == ChangeKind.INSERT
     if inserts.all():

@@ -18,7 +18,7 @@ from syncmgr.job.types.schema import SourceTable
 
 OP = "_op"  # int8, a ChangeKind
 SEQ = "_seq"  # int64, grows with every change row of a job
-# Where a change row stood: unix seconds, file, offset behind it in the file (0: not told). Never staged.
+# Where a change row was: unix seconds, file, offset after it in the file (0: not known). Never staged.
 WHEN, FILE, OFFSET = PLACE = ("_when", "_file", "_offset")
 
 
@@ -39,16 +39,16 @@ class TableChanges(Protocol):
 
     @property
     def told(self) -> SourceTable | Reshaped | None:
-        """After decode: what these rows, or a statement before the first ones, were the first to tell of the table's
-        columns; None where they were known.
+        """After decode: what these rows, or a statement before the first ones, were the first to show of the table's
+        columns; None if they were known.
         """
 
     def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
 
         An update that changes one of the key columns is a DELETE of the old image and then an INSERT of the new one;
-        any other update is its new image alone. Raises SyncError where a value cannot be told exactly; with a list,
-        such values are NULL and are put into it, and the columns of PLACE come along.
+        any other update is its new image alone. Raises SyncError if a value cannot be represented exactly; with a list,
+        such values are NULL and are put into it, and the columns of PLACE are included.
         """
 
 
@@ -56,8 +56,8 @@ class TableChanges(Protocol):
 class Ddl:
     """A DDL statement on a subscribed table, met right after the batch's `end`.
 
-    `said`: what there is to know of it, where the source can follow it; the source gives nothing more until it is told
-    how. `behind`: the position behind it.
+    `said`: what is known of it, if the source can follow it; the source gives nothing more until it is told how to go
+    on. `behind`: the position after it.
     """
 
     table: tuple[str, str]
@@ -69,9 +69,10 @@ class Ddl:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PreparedChanges:
-    """Rows of an XA transaction that has not ended; where it is larger than a batch, a part of them.
+    """Rows of an XA transaction that has not ended; if it is larger than a batch, a part of them.
 
-    `xid`: as the source writes it. `changes` empty: it touched no subscribed table, and is told to be known at its end.
+    `xid`: as the source writes it. `changes` empty: it touched no subscribed table, and is reported so that its end is
+    recognized.
     """
 
     xid: str
@@ -81,20 +82,20 @@ class PreparedChanges:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """`end` is the position behind the last whole transaction in it, None where none ends in it.
+    """`end` is the position after the last whole transaction in it, None if none ends in it.
 
-    `open`: the batch ends inside a transaction, so nothing may be cut behind it. A batch that is not open ends
-    exactly at `end`. `changes` may be empty: then only the position moved. `ddl` comes behind `end`; the batch
-    before it is never open. `bytes` and `events` count what was read for the subscribed tables.
+    `open`: the batch ends inside a transaction, so nothing may be cut after it. A batch that is not open ends exactly
+    at `end`. `changes` may be empty: then only the position moved. `ddl` comes after `end`; the batch before it is
+    never open. `bytes` and `events` count what was read for the subscribed tables.
     `starved`: the source gives no more until what it gave is committed. With an `end`, such a batch may be open: the
-    transaction is torn there.
+    transaction is split there.
 
     XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
-    rows of the one `committed`, all of which were prepared before or are in this batch; of tables `passed` they came
-    with all others by a reading.
+    rows of the one `committed`, all of which were prepared before or are in this batch; for tables in `passed`, a read
+    of all rows contained them.
 
-    `nameless`: tables whose rows came, here or before, without the names of their columns, so that they are right only
-    where nobody has altered the table unseen; nobody has compared them since.
+    `nameless`: tables whose rows came, here or before, without the names of their columns, so they are right only if
+    the table was not altered unseen; they have not been compared since.
     """
 
     changes: tuple[TableChanges, ...]

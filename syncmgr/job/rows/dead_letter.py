@@ -1,6 +1,6 @@
 """A change that was kept out of the target.
 
-Owns: what is told of it.
+Owns: what is recorded of it.
 Must not know: why it was kept out, where it is kept.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class DeadLetter:
     """Of the channel `token`. `row`: the new image of its source row, as JSON.
 
-    `value` and `reason`: of its first column that the target cannot hold. `at`: unix seconds. `offset`: behind the
-    change in `file`, 0 where a compressed transaction does not tell.
+    `value` and `reason`: of its first column that the target cannot hold. `at`: unix seconds. `offset`: after the
+    change in `file`, 0 if a compressed transaction does not show it.
     """
 
     token: str
@@ -28,13 +28,13 @@ class DeadLetter:
 
     @property
     def text(self) -> str:
-        """In an error's words, without the value: who sees the job may not be who may read its rows."""
+        """In an error's words, without the value: a user who sees the job may not be allowed to read its rows."""
         return f"column '{self.column}': {self.reason}"
 
 
 def not_known(letters: Iterable[DeadLetter], known: Iterable[DeadLetter]) -> tuple[DeadLetter, ...]:
-    """Those whose row and column are not among `known`: a change that a snapshot's reading had seen before the binlog
-    brought it.
+    """Those whose row and column are not among `known`: a change that a snapshot had read before the binlog delivered
+    it.
     """
     seen = {(letter.token, letter.column, letter.row) for letter in known}
     return tuple(letter for letter in letters if (letter.token, letter.column, letter.row) not in seen)

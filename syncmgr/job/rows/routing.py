@@ -1,6 +1,6 @@
 """Which row images become change rows.
 
-Owns: the rule that an update of the key is a delete and an insert, and that nobody looks beside a deleted row's key.
+Owns: the rule that an update of the key is a delete and an insert, and that only the key of a deleted row is read.
 Must not know: how an image is encoded, where it came from.
 """
 
@@ -18,7 +18,7 @@ from syncmgr.job.types.cells import Bools, Ints
 
 
 class Image(IntEnum):
-    """What a row image shows; an update has a BEFORE and, right behind it, an AFTER."""
+    """What a row image shows; an update has a BEFORE and, right after it, an AFTER."""
 
     INSERTED = 0
     BEFORE = 1
@@ -61,7 +61,8 @@ def change_table(
 ) -> pa.Table:
     """The change rows of row images: `columns` in their order, and `_op`.
 
-    `decode(column, kept, idle)`: that column of the images `kept` (None: of all); where `idle`, nobody will look.
+    `decode(column, kept, idle)`: that column of the images `kept` (None: of all); where `idle`, the value is never
+    read.
     """
     updated = np.flatnonzero(images == Image.BEFORE)
     arrays = {place: decode(place, None, None) for place, column in enumerate(columns) if column.key}

@@ -1,6 +1,6 @@
-"""What becomes of a value that the target cannot hold: `on_value_error`.
+"""What happens to a value that the target cannot hold: `on_value_error`.
 
-Owns: the policy, the rows and cells that it takes out, and what is told of a row that is kept out.
+Owns: the policy, the rows and cells that it removes, and what is recorded of a row that is kept out.
 Must not know: how a value is decoded, where dead letters are kept.
 """
 
@@ -28,7 +28,7 @@ SHOWN: Final = 1024  # characters of one value in a dead letter
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bound:
-    """What a source column may hold. `type`: the target type whose range is looked at, None: all of it fits."""
+    """What a source column may hold. `type`: the target type whose range is checked, None: all of it fits."""
 
     column: str
     nullable: bool
@@ -38,7 +38,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueRules:
-    """Of one channel. `bounds`: of the columns that go into a target column as they are. `upserts`: it has a key."""
+    """Of one channel. `bounds`: of the columns that go into a target column unchanged. `upserts`: it has a key."""
 
     policy: OnValueError
     bounds: tuple[Bound, ...] = ()
@@ -46,14 +46,14 @@ class ValueRules:
 
     @property
     def tolerant(self) -> bool:
-        """Whether a job goes on behind such a value."""
+        """Whether a job goes on after such a value."""
         return self.policy is not OnValueError.STOP
 
 
 def rules_of(
     channel: ChannelDescription, describe: Callable[[ChannelDescription], TargetTable], policy: OnValueError | None
 ) -> ValueRules:
-    """`policy` None: nobody has said any, so that every column was held against its target by its type alone."""
+    """`policy` None: none was given, so every column was checked against its target by its type alone."""
     if policy is None:
         return ValueRules(policy=OnValueError.STOP)
     target = describe(channel)
@@ -78,7 +78,7 @@ def rules_of(
 def settled(
     rows: pa.Table, unheld: Sequence[Unheld], rules: ValueRules, *, token: str, table: str
 ) -> tuple[pa.Table, tuple[DeadLetter, ...]]:
-    """The rows as they may be staged, without the columns of PLACE, and what is told of those that may not.
+    """The rows as they may be staged, without the columns of PLACE, and the dead letters of those that may not.
 
     `unheld`: what decoding has made NULL. Raises SOURCE_VALUE.
     """
@@ -104,7 +104,7 @@ def _unheld(one: Unheld, table: str) -> SyncError:
 
 
 def _beyond(rows: pa.Table, rules: ValueRules) -> Iterable[Unheld]:
-    """Nobody looks beside the key of a deleted row."""
+    """Only the key of a deleted row is read."""
     idle = rows[OP].to_numpy() == ChangeKind.DELETE if rules.upserts else np.zeros(len(rows), np.bool_)
     for bound, kind in ((bound, bound.type) for bound in rules.bounds if len(rows)):
         if kind is None:
@@ -165,7 +165,7 @@ def _kept(rows: pa.Table, found: Sequence[Unheld], rules: ValueRules) -> pa.Tabl
 
 
 def _letters(rows: pa.Table, found: Sequence[Unheld], token: str) -> Iterable[DeadLetter]:
-    """One for each row, but for deletes: what is not there need not go."""
+    """One for each row, except deletes: a row that is not there need not be deleted."""
     by_row: dict[int, list[Unheld]] = {}
     for one in found:
         by_row.setdefault(one.row, []).append(one)
@@ -183,7 +183,7 @@ def _letter(row: Mapping[str, Any], found: Sequence[Unheld], kind: ChangeKind, t
 
 
 def letter_of(told: Mapping[str, str | None], found: Sequence[Unheld], **place: Any) -> DeadLetter:  # noqa: ANN401
-    """`told`: a source row as texts. `found`: what of it cannot be held. `place`: the other fields of a letter."""
+    """`told`: a source row as texts. `found`: its values that cannot be held. `place`: the other fields of a letter."""
     reasons = [one.reason if len(found) == 1 else f"{one.column}: {one.reason}" for one in found]
     row = {**told, **{one.column: one.shown for one in found}}
     return DeadLetter(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 
-MOST_CHUNKS: Final = 500  # each is a commit: a bigger table has bigger chunks
-CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a consistent read that long, a file of that size
+MOST_CHUNKS: Final = 500  # each one is a commit: a bigger table has bigger chunks
+CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a longer consistent read, a bigger file
 MOST_CONNECTIONS: Final = 64  # of one job at a time
 SPARSE: Final = 4  # up to so many integers for each row, ranges of integers are chunks of bounded size
 
@@ -31,10 +31,10 @@ class ChunkPlan:
 
     `id`: the generation of its load, and random; a table's done-set names the plan that it counts. `key`: columns of a
     unique key that the target's key includes, so that two rows of one target key are never in two chunks. None: one
-    chunk, whatever there is. `rows`: estimated by the server. `point`: where the one reading of a table without a key
-    stands in the binlog, None where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the
-    place of all rows that the table has, or only of those of an `excerpt`; `way`: of the channel, which another plan
-    follows once that is another.
+    chunk, whatever the table holds. `rows`: estimated by the server. `point`: the place in the binlog of the one read
+    of a table without a key, None if there was none yet, or keys distinguish rows. `replaces`: its one chunk replaces
+    all rows that the table has, or only those of an `excerpt`; `way`: of the channel; once that changes, another plan
+    follows.
     """
 
     id: str
@@ -55,7 +55,7 @@ class ChunkPlan:
         return range(1, self.count + 1)
 
     def condition(self, number: int) -> str:
-        """WHERE of a chunk in MySQL's words; "" where it is the whole table."""
+        """WHERE of a chunk in MySQL's words; "" if it is the whole table."""
         names = [quoted(name) for name in self.key]
         parts = [] if self.excerpt is None else [f"({self.excerpt.source})"]
         if number > 1:
@@ -66,7 +66,9 @@ class ChunkPlan:
 
 
 def beyond(key: Sequence[str], bound: Bound) -> str:
-    """That a row lies behind a bound; `key`: quoted names. In (a, b) > (x, y) MySQL would see no range of an index."""
+    """The condition that a row is beyond a bound; `key`: quoted names. MySQL would not use an index range for (a, b) >
+    (x, y).
+    """
     ways = []
     for place in range(len(key)):
         same = [f"{name} = {value}" for name, value in zip(key[:place], bound[:place], strict=True)]
@@ -75,12 +77,14 @@ def beyond(key: Sequence[str], bound: Bound) -> str:
 
 
 def chunk_rows(rows: int, wanted: int, row_bytes: int) -> int:
-    """Rows of a chunk of a table with so many of this size: as wanted, fewer of wide ones, more of a huge table."""
+    """Rows per chunk for a table with so many rows of this size: as wanted, fewer if they are wide, more if the table
+    is huge.
+    """
     return max(min(wanted, CHUNK_BYTES // max(row_bytes, 1)), math.ceil(rows / MOST_CHUNKS), 1)
 
 
 def is_dense(low: int, high: int, rows: int) -> bool:
-    """Whether equal ranges of integers are chunks of bounded size, however the rows lie between both ends."""
+    """Whether equal ranges of integers are chunks of bounded size, however the rows are spread between both ends."""
     return high - low < SPARSE * rows
 
 
@@ -96,7 +100,7 @@ def plan_id(generation: int, random: str) -> str:
 
 
 def is_older(plan: str, other: str) -> bool:
-    """Whether a reading of the same table was begun before another one; by the ids of their plans."""
+    """Whether a read of the same table began before another one; by the ids of their plans."""
     return _generation(plan) < _generation(other)
 
 
@@ -135,14 +139,14 @@ def numbers_of(text: str) -> frozenset[int]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Load:
-    """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: those in them.
+    """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: rows in them.
 
-    `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
-    been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
-    an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`: unix
-    seconds, None: of an earlier version. `stale_since`: up to where of the source's time the target has all until
-    they are there, None: as the other tables of the job; 0.0: never, or nobody knows. `generation`: how often
-    rows of the channel were begun to be read before.
+    `upper`: the end of the source's binlog after the last read; None: chunks are missing. `caught_up`: that end has
+    been passed, so the table is consistent. `replaces`: the table has rows, which are deleted when these come; only
+    those of an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`:
+    unix seconds, None: of an earlier version. `stale_since`: the source time up to which the target is complete until
+    they are there, None: as for the other tables of the job; 0.0: never, or not known. `generation`: how many reads of
+    the channel's rows were begun before.
     """
 
     token: str
@@ -159,14 +163,14 @@ class Load:
     generation: int = 0
 
     def renews(self, part: Part | None) -> bool:
-        """Whether all rows of the target are replaced. Where others fill it too, as those of a `part` say, what they
-        have lost would go unseen.
+        """Whether all rows of the target are replaced. If others fill it too, as with a `part`, their losses would go
+        unnoticed.
         """
         return self.replaces and self.excerpt is None and part is None
 
     def repeats(self, end: Position | None) -> bool:
-        """Whether changes behind that place may be of rows as the reading has seen them. A table without a key has its
-        own point, before which no change is read.
+        """Whether changes after that place may concern rows as the read saw them. A table without a key has its own
+        point, before which no change is read.
         """
         if self.caught_up or (self.plan is not None and self.plan.point is not None):
             return False
@@ -174,7 +178,7 @@ class Load:
 
     @property
     def reshapes(self) -> bool:
-        """Whether the target has yet to become what the rows need."""
+        """Whether the target has yet to be changed for the rows."""
         return bool(self.changes) and not self.done
 
     @property
@@ -197,7 +201,7 @@ class Load:
 
 
 def load_facts(load: Load, rate: float | None) -> dict[str, str | int | float | None]:
-    """What the Status column says of a snapshot. `rate`: rows a second now, None where it is not read now."""
+    """What the Status column says of a snapshot. `rate`: rows per second now, None if it is not read now."""
     estimated = None if load.plan is None else max(load.plan.rows, load.rows)
     left, reads = None, load.plan is not None and load.upper is None and bool(load.missing)
     if rate and load.plan is not None and reads:

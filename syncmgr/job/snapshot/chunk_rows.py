@@ -1,6 +1,6 @@
 """The rows of one chunk, and what reads them.
 
-Owns: what a source has to say so that others read its rows.
+Owns: what a source has to provide so that its rows can be read.
 Must not know: connections, Spark, where the rows go.
 """
 
@@ -22,8 +22,8 @@ class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
     `condition`: WHERE in the source's words, "": all rows. `exact`: by the hand-shake of `handshake`, named like the
-    plan. `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows.
-    `values`: what becomes of those that the target cannot hold, None: they are errors.
+    plan. `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. `values`: what
+    happens to values that the target cannot hold, None: they are errors.
     """
 
     plan: str
@@ -67,6 +67,6 @@ class ChunkReader(Protocol):
         """The wanted columns in their order, NULLs included. Raises PEM_FILE."""
 
     def error(self, text: str, table: SourceTable) -> SyncError | None:
-        """The error of a source that did not give its rows; None where the text, of an exception with all of its
-        causes, says something else.
+        """The error of a source that did not give its rows; None if the text, of an exception with all its causes, says
+        something else.
         """

@@ -1,18 +1,18 @@
-"""The hand-shake by which a reader's view of a table and a place in the binlog are made one.
+"""The handshake that ties a reader's view of a table to a place in the binlog.
 
-Owns: the names of its locks, how it is asked which tables are locked, and what the reader says before its first row.
+Owns: the names of its locks, how it is queried which tables are locked, and what the reader sends before its first row.
 Must not know: connections, who is on the other side.
 
-The other side, which knows the binlog, holds `go` and `stored` from the begin.
+The other side, which knows the binlog, holds `go` and `stored` from the beginning.
 
 1. The reader takes `ready`, and waits for `go`.
-2. The other side takes `closed`, locks the table and lets `go` go.
+2. The other side takes `closed`, locks the table and releases `go`.
 3. The reader begins its view, takes `begun`, and waits for `stored`.
-4. The other side notes the end of the binlog, unlocks the table, stores the place, takes `sealed`, lets `stored` go.
+4. The other side notes the end of the binlog, unlocks the table, stores the place, takes `sealed`, releases `stored`.
 5. The reader sees `sealed`, and reads.
 
-Where the other side dies, nobody holds `sealed`: the reader fails. A second session of the same reading, whose view
-would be another, meets `closed` and fails.
+If the other side dies, `sealed` is not held: the reader fails. A second session of the same read, which would have
+another view, meets `closed` and fails.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from typing import Final
 from syncmgr.job.types.schema import SourceTable
 
 UniqueKeys = tuple[tuple[str, ...], ...]
-# whether a table will be locked for a moment; its schema is None where it is not there, or may not be seen
+# whether a table will be locked for a moment; its schema is None if it does not exist, or is not visible
 Locked = Callable[[tuple[str, str], SourceTable | None, UniqueKeys], bool]
 
 READY_SECOND: Final = 10  # an earlier session may need a moment to end
@@ -57,7 +57,7 @@ def sealed(name: str) -> str:
 
 
 def opening(name: str) -> tuple[str, ...]:
-    """The reader's statements, in order; each one fails where its lock is not to be had."""
+    """The reader's statements, in order; each one fails if its lock is not available."""
     return (
         "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         _demanded(f"IS_FREE_LOCK('{closed(name)}')"),

@@ -1,7 +1,7 @@
-"""A part of a table's rows, that of the keys which a condition means.
+"""A part of a table's rows: those whose keys match a condition.
 
-Owns: when the condition still means what it meant, and the part that two of them make.
-Must not know: how a condition is written or judged, who reads the rows.
+Owns: when the condition still means what it meant, and the union of two parts.
+Must not know: how a condition is written or evaluated, who reads the rows.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from syncmgr.job.types.folding import folded_name
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyRange:
     """`lake`: Spark SQL over the target's key columns, which alone decides. `source`: over the source's columns, in
-    MySQL's words, true of every row of which the other is; more may be read.
+    MySQL's words, true for every row for which the other is; more may be read.
 
     `text`: as it was typed. `columns`: of the source, that it names. `way`: of the channel, for which it was made.
     """
@@ -27,12 +27,12 @@ class KeyRange:
     source: str
 
     def fits(self, channel: ChannelDescription) -> bool:
-        """Whether it is of the channel as that is."""
+        """Whether it belongs to the channel in its present form."""
         return self.way == channel.way
 
 
 def key_columns(channel: ChannelDescription) -> dict[str, str]:
-    """The target's key columns by the source columns behind them."""
+    """The target's key columns by the source columns that fill them."""
     expressions = {quoted(name): name for name in channel.source_keys}
     keys = {folded_name(key) for key in channel.keys}
     filled = ((expressions.get(each.expression), each.target) for each in channel.columns)
@@ -57,7 +57,7 @@ def widened(one: KeyRange | None, other: KeyRange | None) -> KeyRange | None:
 def kept(
     excerpt: KeyRange | None, before: ChannelDescription, after: ChannelDescription, changes: Iterable[LakeChange]
 ) -> KeyRange | None:
-    """The same rows behind a statement that makes of a channel another one; None: its columns are not the same."""
+    """The same rows after a statement that changes the channel; None: its columns are not the same."""
     if excerpt is None or not excerpt.fits(before):
         return None
     keys, now = key_columns(before), key_columns(after)
@@ -73,7 +73,7 @@ def kept(
 
 
 def _changed(change: LakeChange) -> tuple[str, ...]:
-    """The columns of a target that are not the same behind a change."""
+    """The columns of a target that are not the same after a change."""
     match change:
         case RenameField(old=old, new=new):
             return old, new

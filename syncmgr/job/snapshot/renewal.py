@@ -1,6 +1,7 @@
-"""A channel whose rows are all read anew: what its target becomes to take the columns that the source has now.
+"""A channel whose rows are all read again: what its target becomes to take the columns that the source has now.
 
-Owns: which column of the target stays, changes, comes or goes, where no row of it is left, and what forbids that.
+Owns: which column of the target stays, changes, is added or dropped, given that none of its rows is left, and what
+forbids that.
 Must not know: statements, how a table of the lake is changed, when the rows come.
 """
 
@@ -31,8 +32,8 @@ from syncmgr.job.types.target import stored
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Renewal:
-    """`channel`: as it reads from now on. `changes`: of its target, in the commit of the rows; `stale_since`: up to
-    where of the source's time that has all until then.
+    """`channel`: as it reads from now on. `changes`: of its target, in the commit of the rows; `stale_since`: the
+    source time up to which that is complete until then.
     """
 
     channel: ChannelDescription
@@ -42,9 +43,9 @@ class Renewal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenewalTerms:
-    """What a job says of columns. `adds`: new ones are synced; `drops`: dropped ones go from the target.
+    """What a job specifies for columns. `adds`: new ones are synced; `drops`: dropped ones are dropped from the target.
 
-    `checked`: each value is looked at, so that a target may be narrower than its source.
+    `checked`: each value is checked, so a target may be narrower than its source.
     """
 
     adds: bool = True
@@ -53,7 +54,7 @@ class RenewalTerms:
 
 
 def terms_of(properties: JobProperties) -> RenewalTerms:
-    """Of a job: what keeps columns out of its targets, or in them, does so here; what would stop does not."""
+    """From a job: what keeps columns out of its targets, or in them, applies here too; what would stop does not."""
     kept = {kind for kind in Kind if properties.actions.get(kind, RULES[kind][properties.on_ddl]) is Action.KEEP}
     return RenewalTerms(
         adds=Kind.ADD_COLUMN not in kept,
@@ -70,7 +71,7 @@ def renewed(
     terms: RenewalTerms,
     pending: Collection[LakeChange] = (),
 ) -> Renewal:
-    """`target`: as it is; `pending`: changes that an earlier reading was to make, which has not.
+    """`target`: as it is; `pending`: changes that an earlier read should have made, and has not.
 
     Raises RESYNC_COLUMNS, which names the column of the target that forbids it, and NO_CHANNEL_KEY.
     """
@@ -83,7 +84,7 @@ def renewed(
 
 
 def refused(channel: ChannelDescription, now: SourceTable, target: TargetTable, *, terms: RenewalTerms) -> str | None:
-    """Why a table with those columns cannot be read anew; None: nothing that is known of it forbids that."""
+    """Why a table with those columns cannot be read again; None: nothing known forbids it."""
     keys = [channel.source_keys] if now.unique is None else _keys(now, now.unique)
     try:
         renewed(channel, now, keys, target, terms)
@@ -93,7 +94,7 @@ def refused(channel: ChannelDescription, now: SourceTable, target: TargetTable, 
 
 
 def _keys(table: SourceTable, unique: Sequence[UniqueKey]) -> list[tuple[str, ...]]:
-    """Of its primary key, and of the others that hold no NULL."""
+    """Of its primary key, and of the other NOT NULL ones."""
     primary = tuple(column.name for column in table.columns if column.key)
     whole = [key.columns for key in unique if all((c := table.column(n)) and not c.nullable for n in key.columns)]
     return [*([primary] if primary else []), *whole]
@@ -129,7 +130,9 @@ class _Renewing:
                 self._changes.append(change)
 
     def _is_anothers(self, name: str, source: str) -> bool:
-        """Whether another column of now has the name of that target column, which kept it as its own was renamed."""
+        """Whether another present column has the name of that target column, which kept it when its source column was
+        renamed.
+        """
         other = self._now.column(name) if self._channel.follows and self._terms.adds else None
         return other is not None and folded_name(other.name) != folded_name(source)
 
@@ -153,7 +156,7 @@ class _Renewing:
         return Renewal(channel=channel, changes=tuple(self._changes))
 
     def _plainly_read(self) -> set[str]:
-        """Source columns, folded, that are read for a target column alone, and for no expression."""
+        """Source columns, folded, that are read only for a target column, and for no expression."""
         names = (folded_name(each.source) for each in self._channel.columns if each.source is not None)
         return {name for name in names if not self._is_in_expression(name)}
 

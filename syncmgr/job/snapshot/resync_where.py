@@ -1,10 +1,11 @@
 """The condition of RESYNC TABLE ... WHERE: what it may be, and what it means in Spark's words and in MySQL's.
 
-Owns: the rule that a condition tells keys alone, the types and constants that it may compare, both texts of it.
+Owns: the rule that a condition concerns only keys, the types and constants that it may compare, both texts of it.
 Must not know: servers, Spark, how rows are read.
 
-A row that differs between source and target is told by its key, which is the same in both. Spark judges the keys of
-both sides, so that both agree whatever the comparison means; what the server is asked for must have no row less.
+A row that differs between source and target is identified by its key, which is the same in both. Spark evaluates the
+keys of both sides, so they agree whatever the comparison means; the rows requested from the server must include them
+all.
 """
 
 import re
@@ -43,7 +44,7 @@ _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1
 
 
 class _Kind(StrEnum):
-    """How values are compared; the word tells how a constant is to be written."""
+    """How values are compared; the word says how a constant is to be written."""
 
     NUMBER = "a number with digits alone"
     DATE = "a date as 'YYYY-MM-DD'"
@@ -77,7 +78,7 @@ def excerpt_of(channel: ChannelDescription, target: TargetTable, test: Test, tex
 
 
 def _apart(channel: ChannelDescription, lake: str) -> str:
-    """Where other channels fill the same target: none of their rows."""
+    """If other channels fill the same target: none of their rows."""
     part = channel.part
     return lake if part is None else f"{quoted(part.column)} = {literal(part.value)} AND ({lake})"
 
@@ -150,7 +151,7 @@ def _spark(test: Test, keys: Mapping[str, _Key]) -> str:
 
 
 def _said(name: str, sign: Sign, values: list[str]) -> str:
-    """A key is never NULL, on neither side; MySQL would call a date of zeros so."""
+    """A key is never NULL on either side; MySQL would treat a zero date as NULL."""
     match sign:
         case Sign.NULL:
             return "FALSE"
@@ -194,8 +195,8 @@ def _mysql(test: Test, keys: Mapping[str, _Key]) -> str:
 
 
 def _by_collation(column: SourceColumn, test: Comparison) -> bool:
-    """Whether a text column's collation may compare, so that an index serves. It calls equal what is the same, and
-    more; its order is its own. A constant that is not in the column's charset is an error of the server.
+    """Whether a text column's collation may compare, so that an index can be used. It treats identical values as equal,
+    and others too; its order differs. The server raises an error for a constant that is not in the column's charset.
     """
     told = column.charset == "utf8mb4" or all(value.text.isascii() for value in test.values)
     return test.sign is Sign.EQUAL and column.type in TEXT and column.charset in _LOSSLESS and told
@@ -229,7 +230,7 @@ def _in_mysql(key: _Key, value: Constant, *, by_collation: bool) -> str:
 
 
 def _constant(key: _Key, value: Constant) -> str:
-    """The one form of it that both have; of texts and bytes the digits."""
+    """The one form of it that both understand; for texts and bytes the digits."""
     match key.kind, value.kind:
         case _Kind.NUMBER, ConstantKind.NUMBER:
             text = _number(key, value.text)
@@ -249,7 +250,7 @@ def _constant(key: _Key, value: Constant) -> str:
 
 
 def _number(key: _Key, text: str) -> str | None:
-    """Within the digits that Spark compares without loss."""
+    """Whether it has only as many digits as Spark compares without loss."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None

@@ -19,10 +19,10 @@ class Progressed(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kept:
-    """`point`: the snapshot at the oldest kept consistent point; all from there on stay. None: no kept point has any.
+    """`point`: the snapshot at the oldest kept consistent point; all from there on stay. None: no kept point has one.
 
-    Then what the table was at `since`, unix seconds, stays, with all that came later, and so do the snapshots `last`,
-    by which its channels know their own table again; where there are none of those, all stay.
+    Then the state of the table at `since`, unix seconds, stays, with all later ones, and so do the snapshots `last`, by
+    which channels recognize their own table; if there are none of those, all stay.
     """
 
     point: int | None = None
@@ -33,8 +33,8 @@ class Kept:
 def committed_last(
     tokens: Collection[str], progress: Mapping[str, Progressed], loads: Mapping[str, Load]
 ) -> tuple[int, ...]:
-    """By the channels of one table; empty where one of them has committed nothing, or is read: then each chunk is
-    looked for among the snapshots.
+    """By the channels of one table; empty if one of them has committed nothing, or is read: then each chunk is searched
+    for among the snapshots.
     """
     reads = any(token in loads and loads[token].upper is None for token in tokens)
     found = [progress[token].last_snapshot if token in progress else None for token in tokens]

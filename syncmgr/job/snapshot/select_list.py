@@ -15,7 +15,7 @@ AS_TEXT: Final = frozenset({"decimal", "date", "datetime", "timestamp", "time", 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selected:
     """`sql`: over the column, in MySQL's words. `wire`: Spark's type of the result, from which a cast leads to the
-    column's own without loss, and fails where the binlog's decoder would.
+    column's own without loss, and fails whenever the binlog's decoder would.
     """
 
     sql: str
@@ -23,11 +23,11 @@ class Selected:
 
 
 def selected(column: SourceColumn) -> Selected:
-    """Raises KeyError for a type word it does not know.
+    """Raises KeyError for an unknown type word.
 
-    Dates travel as text: a driver would shift them by a zone or a calendar, and has no word for one that is none.
-    A float is told with six digits only, unless it is a double; a product keeps the sign of zero. Spark would pad what
-    calls itself CHAR, as labels do, too.
+    Dates travel as text: a driver would shift them by a zone or a calendar, and cannot represent an invalid one. A
+    float is printed with only six digits, unless it is a double; a product keeps the sign of zero. Spark would pad
+    anything of type CHAR, which labels are, too.
     """
     name = quoted(column.name)
     match column.type:

@@ -1,1 +1,1 @@
-"""Whether a source has all that is to be read, and how far it is read."""
+"""Whether a source has everything that is to be read, and how far it is read."""

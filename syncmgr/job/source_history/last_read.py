@@ -1,7 +1,7 @@
 """The last transaction that was read, as every server of one history has it.
 
-Owns: what tells it from another transaction of the same GTID, its stored form, the words where the two differ.
-Must not know: connections, how a server is asked for it.
+Owns: what distinguishes it from another transaction with the same GTID, its stored form, the words for a difference.
+Must not know: connections, how a server is queried for it.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PARTED: Final = "the server was restored, or has parted from the one that was re
 @dataclass(frozen=True, slots=True)
 class LastRead:
     """`gtid`: uuid:number, uuid:tag:number or domain-server-number. `committed`: when its first server committed it,
-    which replicas keep: unix time in microseconds of MySQL, in seconds of MariaDB, 0 where nothing says so.
+    which replicas keep: unix time in microseconds for MySQL, in seconds for MariaDB, 0 if not known.
     """
 
     gtid: str
@@ -29,12 +29,12 @@ class LastRead:
 
     @classmethod
     def parse(cls, stored: str) -> "LastRead | None":
-        """None of "": no transaction with a GTID was read yet, or an older version of this program read it."""
+        """None for "": no transaction with a GTID was read yet, or an older version of this program read it."""
         gtid, _, committed = stored.partition("@")
         return cls(gtid, int(committed)) if stored else None
 
     def place_before(self, executed: GtidSet | MariadbGtids) -> GtidSet | MariadbGtids:
-        """From where a server that has `executed` sends this transaction first."""
+        """The position from which a server that has `executed` sends this transaction first."""
         mine = parse_gtids(self.gtid)
         match executed, mine:
             case GtidSet(), GtidSet():
@@ -49,7 +49,7 @@ class LastRead:
         raise ValueError(f"{self.gtid} is not of the same kind as {executed}")
 
     def replaces(self, gtid: str) -> bool:
-        """Whether a server that sends this other transaction first has no such one: MySQL sends what it lacks alone,
+        """Whether a server that sends this other transaction first lacks this one: MySQL sends only what is missing,
         MariaDB what follows in each domain.
         """
         if ":" in self.gtid:
@@ -59,7 +59,7 @@ class LastRead:
 
 
 def other_transaction(read: LastRead, found: LastRead) -> str | None:
-    """Why a server that has `found` in the place of `read` has another history; None: nothing says that it has.
+    """Why a server that has `found` instead of `read` has another history; None: nothing indicates that.
 
     A restored server gives the numbers of lost transactions to new ones, and so do its replicas.
     """
@@ -74,7 +74,7 @@ def other_transaction(read: LastRead, found: LastRead) -> str | None:
 
 
 def _shown(transaction: LastRead) -> str:
-    """To the second, and where it has them the microseconds."""
+    """To the second, or to the microsecond if it has them."""
     is_mysql = ":" in transaction.gtid
     seconds, micros = divmod(transaction.committed, MICROS) if is_mysql else (transaction.committed, 0)
     return time_text(seconds) + (f".{micros:06}" if is_mysql else "")

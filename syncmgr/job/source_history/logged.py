@@ -1,7 +1,7 @@
-"""Whether the binlog of a server has all that changes on it.
+"""Whether the binlog of a server contains everything that changes on it.
 
-Owns: what is asked of a server's settings; what those that leave something out of a binlog mean, in words.
-Must not know: connections, how the server was asked.
+Owns: what is required of a server's settings; what settings that leave something out of a binlog mean, in words.
+Must not know: connections, how the server was queried.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ FILTER: Final = "Replicate_"  # how the columns of SHOW REPLICA STATUS begin tha
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """What a job asks of one setting. Anything but `wanted` is refused with `code`, where it `matters`.
+    """What a job requires of one setting. Anything but `wanted` is refused with `code`, if it `matters`.
 
-    `at_connect`: looked at whenever a job connects, since a failover may lead to another server; else by CREATE SYNC
-    and ADD TABLE alone.
+    `at_connect`: checked whenever a job connects, since a failover may lead to another server; otherwise only by CREATE
+    SYNC and ADD TABLE.
     """
 
     setting: str
@@ -33,7 +33,7 @@ class Asked:
     at_connect: bool = False
 
 
-PLAIN: Final = (  # one variable each; where a server does not have it, it does as is wanted
+PLAIN: Final = (  # one variable each; a server without it behaves as wanted
     Asked(setting="log_bin", wanted="ON", code=Code.SOURCE_BINLOG_OFF, why="changes come from the binlog"),
     Asked(setting="binlog_format", wanted="ROW", code=Code.SOURCE_NOT_ROW, why="a statement does not say which rows"),
     Asked(setting="binlog_row_image", wanted="FULL", code=Code.SOURCE_ROW_IMAGE, why="rows must come whole"),
@@ -81,7 +81,7 @@ ASKED: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heeded:
-    """A setting that is taken as it is, and what a job does where it has this value."""
+    """A setting that is accepted as it is, and what a job does if it has this value."""
 
     setting: str
     value: str
@@ -151,26 +151,26 @@ HEEDED: Final = (
 )
 
 _NEUTRAL: Final = ("binlog_checksum", "server_id", "server_uuid", "version")  # any value will do
-# What a server is asked for: so nothing is heeded that the tables above, and those of the documents, do not have.
-# It has no answer for those that are none of its variables.
+# What a server is queried for: so only what is in the tables above, and those of the docs, is taken into account. # It
+# gives no answer for names that are not its variables.
 VARIABLES: Final = (*_NEUTRAL, *(name for row in (*ASKED, *HEEDED) for name in row.setting.split(", ")))
 
 
 def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:
-    """The first setting that will not do, and its value."""
+    """The first unacceptable setting, and its value."""
     values = ((asked, variables.get(asked.setting, asked.wanted)) for asked in PLAIN)
     return next(((asked, value) for asked, value in values if value != asked.wanted), None)
 
 
 def without_replicated(variables: Mapping[str, str]) -> str | None:
-    """The variable by which a server leaves out what comes from other servers; None: it does not."""
+    """The variable that makes a server leave out what comes from other servers; None: it does not."""
     return next((name for name in UPDATES if variables.get(name) == "OFF"), None)
 
 
 def why_not_shared(variables: Mapping[str, str], *, by_gtid: bool) -> str | None:
-    """Why the GTIDs of a server lead to no other one; None: they do. `by_gtid`: all that it writes has them.
+    """Why the GTIDs of a server cannot be used on another one; None: they can. `by_gtid`: all that it writes has them.
 
-    A node of MariaDB's Galera gives numbers of its own to what all nodes commit, unless it is told to share them.
+    A node of MariaDB's Galera assigns its own numbers to what all nodes commit, unless configured to share them.
     """
     if not by_gtid:
         return "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
@@ -183,7 +183,7 @@ def why_not_shared(variables: Mapping[str, str], *, by_gtid: bool) -> str | None
 
 
 def unapplied(replication: Iterable[Mapping[str, object]], variables: Mapping[str, str]) -> str | None:
-    """What lets a replica count transactions as executed that it has not applied whole; None: nothing.
+    """What lets a replica count transactions as executed that it has not fully applied; None: nothing.
 
     `replication`: the answer of SHOW REPLICA STATUS, a row for each channel.
     """
@@ -194,11 +194,11 @@ def unapplied(replication: Iterable[Mapping[str, object]], variables: Mapping[st
 
 
 def left_out(only: str, without: str) -> str | None:
-    """What a filter on databases leaves out; None: there is none.
+    """What a database filter leaves out; None: there is none.
 
     `only`: of binlog_do_db, `without`: of binlog_ignore_db, as the server prints them. Rows are filtered by the
-    database of their table, statements by that of their session. So one that is in a filtered database may TRUNCATE or
-    ALTER any table unlogged, and no filter is harmless: some database is always outside of it.
+    database of their table, statements by that of their session. So a session in a filtered database may TRUNCATE or
+    ALTER any table unlogged, and no filter is harmless: some database is always filtered.
     """
     if only:
         where = f"any other database than {only} (binlog_do_db)"

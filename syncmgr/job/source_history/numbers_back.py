@@ -1,4 +1,4 @@
-"""MariaDB's numbers of a domain that go back, which gtid_strict_mode = OFF allows.
+"""MariaDB's sequence numbers that go backwards within a domain, which gtid_strict_mode = OFF allows.
 
 Owns: whether the number of a transaction and its place in the binlog contradict each other, and the words for it.
 Must not know: connections, tables, streams.
@@ -8,11 +8,12 @@ from syncmgr.job.position import MariadbGtids, Order, Position
 
 
 def contradiction(gtid: tuple[int, int, int], last: MariadbGtids, lies: Order, here: Position) -> str | None:
-    """Why nobody knows whether a transaction lies up to a place or behind it; None: its number tells.
+    """Why it cannot be known whether a transaction is before a place or after it; None: its number shows it.
 
     `gtid`: domain, server, sequence. `last`: the GTIDs of that place. `lies`: how `here`, where the transaction ends,
-    lies to it by file and offset, which are those of one history of one server, or INCOMPARABLE. The number alone
-    would leave out later rows that bear lower ones; the offset alone would, after a RESET, those of another history.
+    relates to it by file and offset, which are those of one history of one server, or INCOMPARABLE. The number alone
+    would leave out later rows with lower numbers; the offset alone would, after a RESET, leave out those of another
+    history.
     """
     domain, server, sequence = gtid
     of_domain = dict(last.items()).get(domain)

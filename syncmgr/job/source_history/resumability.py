@@ -1,7 +1,7 @@
-"""Whether a server has what lies after a position, and whether it is still the history that was read.
+"""Whether a server has what follows a position, and whether it is still the history that was read.
 
-Owns: what GTIDs that are missing on either side mean, what binlog files of another making mean, in words.
-Must not know: connections, how the server was asked.
+Owns: what GTIDs that are missing on either side mean, what recreated binlog files mean, in words.
+Must not know: connections, how the server was queried.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ WITH_GTID: Final = (
 
 
 def why_not_resumable(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
-    """Why a server cannot go on behind what was read; None: it can.
+    """Why a server cannot continue after what was read; None: it can.
 
-    `executed`: every transaction that it knows. `purged`: those of them that its binlog has no longer.
+    `executed`: every transaction that it knows. `purged`: those of them that its binlog no longer has.
     """
     unknown = read.subtract(executed)
     if unknown:
@@ -43,10 +43,10 @@ def why_not_resumable(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str 
 
 
 def other_history(read: Position, sizes: Mapping[str, int], created: int) -> str | None:
-    """Why the server of a position has begun another history since; None: it has not, or nobody can tell any more.
+    """Why the server of a position has begun another history since; None: it has not, or that can no longer be decided.
 
-    A restored server gives the numbers of lost transactions to new ones, so its GTIDs cannot tell. `sizes`: of its
-    binlog files. `created`: the unix second in which the position's file was made there, 0 where that is not there.
+    A restored server gives the numbers of lost transactions to new ones, so its GTIDs cannot show it. `sizes`: of its
+    binlog files. `created`: the unix second in which the position's file was created there, 0 if that does not exist.
     """
     if not read.created or not read.file:
         return None
@@ -65,7 +65,7 @@ def other_history(read: Position, sizes: Mapping[str, int], created: int) -> str
 
 
 def _without_file(file: str, sizes: Mapping[str, int]) -> str | None:
-    """Numbers only grow and the oldest files are purged first. Those of another base name cannot be compared."""
+    """Numbers only grow and the oldest files are purged first. Files with another base name cannot be compared."""
     base, number = number_of(file)
     numbers = {name: found for name in sizes for of, found in [number_of(name)] if of == base}
     if not numbers or max(numbers.values()) > number:
@@ -75,12 +75,12 @@ def _without_file(file: str, sizes: Mapping[str, int]) -> str | None:
 
 
 def unsent(refusal: str) -> str:
-    """What a server means that does not send transactions of the kind that its gtid_mode excludes."""
+    """What it means that a server does not send transactions of the kind that its gtid_mode excludes."""
     return WITH_GTID if "GTID-transaction" in refusal else WITHOUT_GTID
 
 
 def left_out_for_good(file: str) -> str:
-    """Of transactions to which no place leads: the job's own file is gone, and its GTIDs do not tell them."""
+    """For transactions that no place leads to: the job's own file no longer exists, and its GTIDs do not cover them."""
     return (
         f"transactions without a GTID stand in {file}, which the server leaves out, and the binlog file of the job was "
         "purged, so that it cannot be read on from there either"

@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 
 class UnholdableError(ValueError):
-    """A value that the column's Arrow type cannot hold, or that cannot be told exactly."""
+    """A value that the column's Arrow type cannot hold, or that cannot be represented exactly."""
 
     def __init__(self, shown: str, reason: str) -> None:
         super().__init__(f"{shown}: {reason}")
@@ -25,7 +25,7 @@ class UnholdableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unheld:
-    """Such a value, which stands as NULL in row number `row`. `shown`: the value as far as it can be told."""
+    """Such a value, which is NULL in row number `row`. `shown`: the value as far as it can be shown."""
 
     row: int
     column: str
@@ -34,7 +34,7 @@ class Unheld:
 
 
 def validity(valid: Bools | None) -> pa.Buffer | None:
-    """Arrow's bitmap, None where nothing is NULL."""
+    """Arrow's bitmap, None if nothing is NULL."""
     if valid is None or valid.all():
         return None
     return pa.py_buffer(np.packbits(valid, bitorder="little"))
@@ -43,7 +43,7 @@ def validity(valid: Bools | None) -> pa.Buffer | None:
 def slices(data: NDArray[np.uint8], start: Ints, size: Ints, valid: Bools | None) -> pa.Array:
     """As binary: [begin, end, begin, end, ...] over the buffer is an array of which every other cell is a value.
 
-    Those are monotonic where the cells lie in stream order, and then Arrow picks the values out by itself.
+    Those are monotonic if the cells are in stream order, and then Arrow picks the values by itself.
     """
     count = len(start)
     size = size if valid is None else np.where(valid, size, 0)

@@ -1,6 +1,6 @@
-"""What is known of MySQL's charsets without reading one text.
+"""What is known of MySQL's charsets without reading any text.
 
-Owns: how many bytes a character takes at most, by charset, and which charsets have some texts in common.
+Owns: the maximum number of bytes per character, by charset, and which charsets have some texts in common.
 Must not know: columns, how a text is decoded.
 """
 
@@ -28,12 +28,12 @@ ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
 
 
 def of_today(charset: str | None) -> str | None:
-    """Under the name that servers give it now: earlier ones say utf8."""
+    """Under its present name: earlier servers say utf8."""
     return "utf8mb3" if charset == "utf8" else charset
 
 
 def max_bytes(charset: str | None) -> int:
-    """Of a charset that nobody knows, as many as any has."""
+    """For an unknown charset, as many as any has."""
     return WIDEST if charset is None else MAX_BYTES.get(charset, WIDEST)
 
 

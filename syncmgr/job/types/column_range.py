@@ -1,6 +1,6 @@
 """Whether the whole range of a MySQL column fits a column of the lake.
 
-Owns: one rule per MySQL type: nothing is truncated silently, so what may not fit is refused beforehand.
+Owns: one rule per MySQL type: nothing is truncated silently, so anything that may not fit is refused beforehand.
 Must not know: single values, statements, expressions.
 """
 
@@ -29,9 +29,9 @@ _MOMENT_LENGTH: Final = 26
 
 
 def fits(source: SourceColumn, target: TargetType) -> str | None:
-    """Why the whole range of a MySQL column does not fit a target column; None where it does.
+    """Why the whole range of a MySQL column does not fit a target column; None if it does.
 
-    Text takes whatever has an exact text. A MySQL type without a rule never fits.
+    Text takes anything that has an exact text form. A MySQL type without a rule never fits.
     """
     rule = _RULES.get(source.type)
     if rule is None:
@@ -120,7 +120,7 @@ def _date(_source: SourceColumn, target: TargetType) -> str | None:
 
 
 def _moment(source: SourceColumn, target: TargetType) -> str | None:
-    """A timestamp is a point of time and reads as UTC where the target has no zone; a datetime is no point of time."""
+    """A timestamp is a point in time and reads as UTC if the target has no zone; a datetime is not a point in time."""
     if target.name == "DATETIME" or (target.name == "TIMESTAMP" and source.type == "timestamp"):
         room = target.args[0] if target.args else SECOND_DIGITS
         return None if room >= source.precision else f"it has {source.precision} digits of a second"

@@ -1,6 +1,6 @@
-"""The text of a MySQL column type, as SHOW CREATE TABLE or a DDL statement spells it -> a source column.
+"""The text of a MySQL column type, as SHOW CREATE TABLE or a DDL statement writes it -> a source column.
 
-Owns: the spelling of types: synonyms, default sizes, labels.
+Owns: the notation of types: synonyms, default sizes, labels.
 Must not know: where the text was read.
 """
 
@@ -55,7 +55,7 @@ SYNONYMS: Final[Mapping[str, str]] = {
 def source_column(
     name: str, text: str, *, charset: str | None = None, nullable: bool = True, key: int = 0
 ) -> SourceColumn:
-    """The column that `text` spells. What cannot be read keeps its text as type word, of which nothing is known."""
+    """The column that `text` describes. What cannot be parsed keeps its text as an unknown type word."""
     found = _SPELLING.fullmatch(text)
     words = [] if found is None else f"{found[1]} {found[3]}".lower().split()
     word = " ".join(w for w in words if w not in _SIGNS)
@@ -92,7 +92,7 @@ def _precision(word: str, first: int, *, told: bool, both: bool) -> int:
 
 
 def _length(word: str, first: int) -> int:
-    """MySQL takes 1 where no length is given."""
+    """MySQL uses 1 if no length is given."""
     if word in {"char", "binary", "bit"}:
         return first or 1
     return first if word in {"varchar", "varbinary"} else 0
@@ -104,12 +104,12 @@ def room(word: str) -> int:
 
 
 def smallest(family: str, size: int) -> str:
-    """The word of the smallest type of the family "text" or "blob" for values of so many bytes."""
+    """The word of the smallest type of the family "text" or "blob" for values of that many bytes."""
     return next((word for word, most in ROOMS.items() if size <= most), "long") + family
 
 
 def sized(column: SourceColumn, charset: str | None) -> SourceColumn:
-    """As the server makes it where its texts have that charset: TEXT(n) is the smallest type for n characters, and what
+    """As the server creates it if its texts have that charset: TEXT(n) is the smallest type for n characters, and what
     is too long for a row becomes a text, or bytes. A charset of None is not known.
     """
     match column.type:
@@ -132,9 +132,9 @@ def of_bytes(column: SourceColumn) -> SourceColumn:
 
 
 def converted(column: SourceColumn, before: str | None, now: str | None) -> SourceColumn:
-    """What CONVERT TO CHARACTER SET makes of a column: as many characters have room in it. None is not known.
+    """What CONVERT TO CHARACTER SET makes of a column: it has room for as many characters. None is not known.
 
-    Labels are not converted: their bytes stay, and may be those of other texts, so that nothing is known of the type.
+    Labels are not converted: their bytes stay, and may then mean other texts, so the type becomes unknown.
     """
     if column.type in LABELLED and not same_bytes(column.members, before, now):
         return replace(column, type=f"{column.type} with the bytes of its labels in {now}", members=(), charset=now)
@@ -144,20 +144,20 @@ def converted(column: SourceColumn, before: str | None, now: str | None) -> Sour
 
 
 def in_charset(column: SourceColumn, charset: str | None) -> SourceColumn:
-    """Of the size that was said of it."""
+    """Of its stated size."""
     column = replace(column, charset=charset)
     return of_bytes(column) if charset == "binary" else column
 
 
 def characters(column: SourceColumn, charset: str | None) -> int:
-    """So many are sure to have room in a text. A charset of None is not known."""
+    """The number that is sure to fit in a text. A charset of None is not known."""
     if not is_large(column):
         return column.length
     return room(column.type) // (1 if charset is None else max_bytes(charset))
 
 
 def is_large(column: SourceColumn) -> bool:
-    """Whether it is a text whose type has a room of bytes."""
+    """Whether it is a text whose capacity is counted in bytes."""
     return column.type in TEXT and column.type not in {"char", "varchar"}
 
 

@@ -1,6 +1,6 @@
-"""The target type that a MySQL column gets where nobody said one, and the one that takes a wider column in place.
+"""The target type that a MySQL column gets if none is given, and the one that takes a wider column in place.
 
-Owns: the smallest type that holds the whole range; which types grow into which without a row being written anew.
+Owns: the smallest type that holds the whole range; which types grow into which without rewriting a row.
 Must not know: statements, tables.
 """
 
@@ -16,7 +16,7 @@ _WHOLE: Final = tuple(TargetType(name=name) for name in ("TINYINT", "SMALLINT", 
 
 
 def derived(column: SourceColumn) -> TargetType | None:
-    """None where nothing is known of its type."""
+    """None if its type is unknown."""
     rule = _RULES.get(column.type)
     found = None if rule is None else rule(column)
     return None if found is None or fits(column, found) else found
@@ -58,7 +58,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn], TargetType | None]]] = {
 
 
 def widened(present: TargetType, column: SourceColumn) -> TargetType | None:
-    """The type that a target column becomes to hold `column`, without a row being written anew; None: there is none."""
+    """The type that a target column becomes to hold `column`, without rewriting a row; None: there is none."""
     for wanted in _candidates(present, column):
         if _grows(stored(present), stored(wanted)) and not fits(column, wanted):
             return wanted

@@ -1,7 +1,7 @@
-"""Which values of a source column a target column holds: all of them, those that are looked at, or none.
+"""Which values of a source column a target column holds: all of them, those that pass a check, or none.
 
 Owns: the table of every MySQL type against every target type, and the check of single values.
-Must not know: where values come from, what becomes of one that does not fit.
+Must not know: where values come from, what happens to one that does not fit.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,8 +37,8 @@ class Fit(StrEnum):
     """How far a target type goes."""
 
     WHOLE = "WHOLE"  # every value fits
-    CHECKED = "CHECKED"  # some may not, each is looked at
-    NEVER = "NEVER"  # nothing does
+    CHECKED = "CHECKED"  # some may not, each is checked
+    NEVER = "NEVER"  # no value fits
 
 
 def fit(source: SourceColumn, target: TargetType) -> tuple[Fit, str]:
@@ -50,7 +50,7 @@ def fit(source: SourceColumn, target: TargetType) -> tuple[Fit, str]:
 
 
 def _checkable(source: SourceColumn) -> frozenset[str]:  # noqa: PLR0911 - one row per kind of type
-    """The target types that hold some values of a column, so that one value can be told from another."""
+    """The target types that hold only some values of a column, where a check shows which."""
     match source.type:
         case word if word in INTEGER_BITS or word in {"year", "bit"}:
             return _EXACT | _SHORT | {"BOOLEAN", "FLOAT", "DOUBLE"}
@@ -180,7 +180,7 @@ def beyond_sql(value: str, source: SourceColumn, target: TargetType) -> str:
 
 
 def _decimal_sql(value: str, source: SourceColumn, target: TargetType) -> str:
-    """No limit that the source cannot reach: Spark could not compare it with such a value."""
+    """No limit beyond the reach of the source: Spark could not compare it with such a value."""
     scale = target.args[1] if target.name == "DECIMAL" else 0
     low, high = _range(target)
     conditions = []

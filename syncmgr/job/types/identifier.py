@@ -1,6 +1,6 @@
-"""MariaDB's UUID, INET6 and INET4 -> the text that it prints for them.
+"""MariaDB's UUID, INET6 and INET4 -> the text that the server prints for them.
 
-Owns: that text, and which UUID is not told clearly.
+Owns: that text, and which UUID is ambiguous.
 Must not know: columns, Arrow.
 """
 
@@ -9,17 +9,19 @@ from typing import Final
 from uuid import UUID
 
 UNCLEAR: Final = "the order of its bytes is not known"
-V4_WORD: Final = 6  # of an INET6, from where on it may hold an IPv4 address
+V4_WORD: Final = 6  # of an INET6, where an embedded IPv4 address may begin
 MAPPED: Final = 0xFFFF  # the word before such an address
 
 
 def is_unclear(word: str, value: bytes) -> bool:
-    """MariaDB may store an UUID by groups from behind, so that it sorts by its time; one of no known kind looks so."""
+    """MariaDB may store a UUID with its groups reversed, so that it sorts by its time; one of no known kind looks like
+    that.
+    """
     return word == "uuid" and value[6] >= 0x80 and 0 < value[8] < 0x60
 
 
 def text(word: str, value: bytes) -> str:
-    """`word`: the type. Raises ValueError for another count of bytes."""
+    """`word`: the type. Raises ValueError for a wrong number of bytes."""
     match word:
         case "uuid":
             return str(UUID(bytes=value))
@@ -30,7 +32,7 @@ def text(word: str, value: bytes) -> str:
 
 
 def _inet6(value: bytes) -> str:
-    """The first of the longest runs of zeros is left out, even a single one; other printers leave that alone."""
+    """The first of the longest runs of zeros is left out, even a single zero, unlike in other printers."""
     words = struct.unpack(">8H", value)
     begin, size = _gap(words)
     mapped = size == V4_WORD or (size == V4_WORD - 1 and words[V4_WORD - 1] == MAPPED)

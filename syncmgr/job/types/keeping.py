@@ -1,7 +1,7 @@
-"""Which values live through another type of their column.
+"""Which values survive a change of their column's type.
 
 Owns: the rules, type by type; when in doubt: none.
-Must not know: statements, targets, what becomes of a job.
+Must not know: statements, targets, what happens to a job.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +11,16 @@ from syncmgr.job.types.charset import ALL_OF_UNICODE, EVERYWHERE, LIKE_ASCII, ma
 from syncmgr.job.types.column_type import room
 from syncmgr.job.types.schema import BYTES, GEOMETRY, INTEGER_BITS, LABELLED, TEXT, SourceColumn, arrow_type
 
-UNICODE: Final = "utf8mb4"  # every character of every charset is in it
+UNICODE: Final = "utf8mb4"  # it contains every character of every charset
 SHORT: Final = frozenset({"char", "varchar"})
 _REALS: Final = frozenset({"float", "double"})
-_PADDED: Final = frozenset({"binary", "vector"})  # whose length is that of each value
+_PADDED: Final = frozenset({"binary", "vector"})  # types whose length is that of each value
 
 
 def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
-    """Whether every value that a column held is still the same one, and travels alike, after its type became `new`."""
+    """Whether every value that a column held is still the same, and travels in the same form, after its type became
+    `new`.
+    """
     return arrow_type(old) == arrow_type(new) and kept(old, new, strict=False)
 
 
@@ -55,7 +57,7 @@ def _decimals(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | N
 
 
 def _reals(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """FLOAT(M,D) rounds to D digits and has M - D before them; what rounds a float anew as a double changes it."""
+    """FLOAT(M,D) rounds to D digits and has M - D before them; rounding a float again as a double changes it."""
     if {before.type, now.type} - _REALS or (before.type, now.type) == ("double", "float"):
         return None
     signed = before.unsigned or not now.unsigned
@@ -72,7 +74,9 @@ def _whole(column: SourceColumn) -> int:
 
 
 def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """In strict mode no character is lost, but spaces at the end are: of what is cut, and of what becomes a char."""
+    """In strict mode no character is lost, but trailing spaces are: of what is truncated, and of what becomes a
+    char.
+    """
     if before.type not in TEXT or now.type not in TEXT:
         return None
     if now.type == "char" != before.type:
@@ -83,7 +87,7 @@ def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None
 
 
 def _has_room(before: SourceColumn, now: SourceColumn, *, grows: bool) -> bool:
-    """`grows`: each byte of a text may become a longer character, and what is then too long is cut."""
+    """`grows`: each byte of a text may become a longer character, and what is then too long is truncated."""
     match before.type in SHORT, now.type in SHORT:
         case True, True:
             return now.length >= before.length
@@ -97,7 +101,7 @@ def _has_room(before: SourceColumn, now: SourceColumn, *, grows: bool) -> bool:
 
 
 def _octets(before: SourceColumn, now: SourceColumn, _strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """A binary is filled up with zeros, so that one of another length has other values."""
+    """A binary is padded with zeros, so one of another length has other values."""
     if before.type not in BYTES or now.type not in BYTES:
         return None
     if now.type in _PADDED or before.type == "vector":
@@ -110,7 +114,7 @@ def _bytes_of(column: SourceColumn) -> int:
 
 
 def _labels(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """Values are converted as texts; where the session is not strict, one of several labels that are alike is taken."""
+    """Values are converted as texts; if the session is not strict, one of several similar labels is chosen."""
     if before.type not in LABELLED:
         return None
     if now.type in TEXT:
@@ -142,7 +146,7 @@ def _takes_text(column: SourceColumn, characters: int) -> bool:
 
 
 def _in_order(before: SourceColumn, now: SourceColumn) -> bool:
-    """Whether the labels of a set, whose values name them in their order, stay in it."""
+    """Whether the labels of a set stay in it, in the same order, in which its values list them."""
     wanted: Sequence[str] = [member for member in now.members if member in before.members]
     return tuple(wanted) == before.members
 

@@ -6,11 +6,13 @@ Must not know: how JSON is stored or sent.
 
 from typing import Final
 
-FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent, unless there are digits behind the point
+FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent, unless there are digits after the point
 
 
 def double_text(value: float) -> str:
-    """The shortest digits that mean the value; an exponent only where none is behind the point, or far behind it."""
+    """The shortest digits that denote the value; an exponent only if no digits follow the point, or only far after
+    it.
+    """
     plain = repr(value)
     if len(plain) <= FIXED_POINT_DIGITS and "e" not in plain and plain[-1].isdigit():
         return plain  # most values, in a tenth of the time

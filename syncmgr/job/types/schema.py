@@ -40,18 +40,18 @@ _PLAIN: Final = re.compile(r"[\w$]+")  # a name that is spelled in one way
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a name stands in a text, as a word of its own; case does not count."""
+    """Whether a name occurs in a text as a separate word; case does not count."""
     return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", text.casefold()) is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceColumn:
-    """One column of a MySQL table, as information_schema or a FULL table map tells it.
+    """One column of a MySQL table, as information_schema or a FULL table map describes it.
 
     `type` is MySQL's type word in lower case ("bigint", "varchar", "enum", ...), without width or sign.
     `precision`: digits of a decimal, and of a float or double that was given both M and D; 0: it was not, and rounds
-    nothing. A table map does not tell those. Of datetime, timestamp and time: digits of the second's fraction.
-    `length`: characters of char and varchar, bytes of binary and varbinary, bits of bit; 0 where not told.
+    nothing. A table map does not contain those. Of datetime, timestamp and time: digits of the second's fraction.
+    `length`: characters of char and varchar, bytes of binary and varbinary, bits of bit; 0 if not known.
     `members`: labels of enum and set in their order. `key`: 1-based place in the primary key, 0 if none.
     """
 
@@ -83,7 +83,7 @@ class SourceColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UniqueKey:
-    """A unique key beside the primary one. `name`: "" where nothing has told it. A column "": what is none."""
+    """A unique key besides the primary one. `name`: "" if not known. A column "": a key part that is not a column."""
 
     name: str
     columns: tuple[str, ...]
@@ -101,7 +101,7 @@ class GeneratedColumn:
 
 
 def read_by(expression: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """Those of a table that an expression may read; a name of other characters may be spelled in another way."""
+    """Those of a table that an expression may read; a name with other characters may have another spelling."""
     return tuple(name for name in columns if _PLAIN.fullmatch(name) is None or mentions(expression, name))
 
 
@@ -112,7 +112,7 @@ def has_default(expression: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
-    """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known.
+    """A table of a MySQL server. `charset`: of new text columns without a stated one; None: not known.
 
     `unique`: its unique keys beside the primary one, perhaps some that have gone; `generated`: of its columns;
     `numbered`: its AUTO_INCREMENT column, "" if there is none; None: not known. No table map tells them, so they are
@@ -143,11 +143,11 @@ class SourceTable:
 
 
 def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
-    """The Arrow type in which a column's values travel in a segment. Raises KeyError for a type word it does not know.
+    """The Arrow type in which a column's values travel in a segment. Raises KeyError for an unknown type word.
 
     time is text as MySQL prints it (it reaches 838 hours and below zero); a decimal beyond 38 digits is text, as are
-    MariaDB's uuid, inet6 and inet4;
-    datetime has no zone, timestamp is UTC; bit is an unsigned integer; geometry is MySQL's SRID and WKB.
+    MariaDB's uuid, inet6 and inet4; datetime has no zone, timestamp is UTC; bit is an unsigned integer; geometry is
+    MySQL's SRID and WKB.
     """
     match column.type:
         case "tinyint" | "smallint" | "mediumint" | "int" | "bigint" as word:
@@ -190,7 +190,9 @@ def has_arrow_type(column: SourceColumn) -> bool:
 
 
 def differing(known: SourceTable, found: SourceTable) -> str | None:
-    """In words, by what rows without names would be misread: the order of the columns, and their labels."""
+    """In words, the differences by which rows without names would be misread: the order of the columns, and their
+    labels.
+    """
     names, now = ([folded_name(column.name) for column in table.columns] for table in (known, found))
     if names != now:
         shown = [", ".join(column.name for column in table.columns) for table in (found, known)]
@@ -227,8 +229,8 @@ class TargetColumn:
 class TargetTable:
     """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended.
 
-    Of one that is there, beside what it is like: its `uuid`, and the tokens of the channels that have committed epochs.
-    `is_unused`: it is as it was made, which was without rows. `is_spare`: and it was made for a job.
+    Of an existing table also: its `uuid`, and the tokens of the channels that have committed epochs. `is_unused`: it is
+    as it was created, without rows. `is_spare`: and it was created for a job.
     """
 
     db: str

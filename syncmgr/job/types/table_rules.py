@@ -48,7 +48,7 @@ RESERVED_DATABASES: Final = frozenset({"lake", "spark_catalog", "global_temp", "
 
 
 def check_name(name: str, what: str) -> None:
-    """Raises BAD_NAME for a database or table name that Iceberg or a file system cannot carry."""
+    """Raises BAD_NAME for a database or table name that Iceberg or a file system cannot hold."""
     reason = None
     if not name or len(name) > NAME_LENGTH:
         reason = f"it must have 1 to {NAME_LENGTH} characters"
@@ -141,7 +141,7 @@ def parse_transform(text: str) -> Transform:
 
 
 def _sameness(transform: Transform) -> tuple[str, str]:
-    """Iceberg refuses what is equal here."""
+    """Iceberg refuses partitions that are equal here."""
     kind = "time" if transform.kind in {"year", "month", "day", "hour"} else transform.kind
     return kind, folded_in_lake(transform.column)
 

@@ -1,6 +1,6 @@
 """Types of the lake in Doris' words.
 
-Owns: which there are, which of them are stored alike, and what each is called in an expression.
+Owns: which types exist, which of them are stored alike, and what each is called in an expression.
 Must not know: table formats, statements, tables, values.
 """
 
@@ -29,7 +29,7 @@ _SPARK: Final[Mapping[str, str]] = {
     "JSON": "STRING",
     "BINARY": "BINARY",
 }
-_STORED_AS: Final[Mapping[str, TargetType]] = {  # the others as what they are
+_STORED_AS: Final[Mapping[str, TargetType]] = {  # the others as themselves
     **dict.fromkeys(("TINYINT", "SMALLINT"), TargetType(name="INT")),
     **dict.fromkeys(("CHAR", "VARCHAR", "JSON"), TargetType(name="STRING")),
     "LARGEINT": TargetType(name="DECIMAL", args=(38, 0)),
@@ -39,7 +39,7 @@ TYPE_NAMES: Final = (*_SPARK, "DECIMAL")
 
 
 def stored(kind: TargetType) -> TargetType:
-    """What the files hold: some types differ in their range or their name alone."""
+    """What the files hold: some types differ only in their range or their name."""
     return _STORED_AS.get(kind.name, TargetType(name=kind.name, args=kind.args if kind.name == "DECIMAL" else ()))
 
 

@@ -40,12 +40,12 @@ logger = logging.getLogger(__name__)
 
 
 class Alter:
-    """One call: its attempts share nothing but the changes, which were decided before, and what they have written."""
+    """One call: its attempts share only the changes, which were decided before, and what they have written."""
 
     def __init__(
         self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing, confirm: Callable[[], None] | None = None
     ) -> None:
-        """`confirm`: returns when the catalog's change is on the disk; None: the catalog sees to it."""
+        """`confirm`: returns when the catalog's change is on the disk; None: the catalog takes care of it."""
         self._iceberg = iceberg
         self._alter = alter
         self._indexing = indexing
@@ -53,12 +53,12 @@ class Alter:
         self._mark = f"{alter.token}:{alter.epoch}"
         self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
         self._label = f"{alter.db}.{alter.table}"
-        self._folders: list[str] = []  # of all rows written anew, one for each attempt
+        self._folders: list[str] = []  # of all rewritten rows, one for each attempt
 
     def run(self) -> ChannelCommitted:
-        """Opens a transaction, looks at the token in its own table, and commits all changes together with the token.
+        """Opens a transaction, checks the token in its own table, and commits all changes together with the token.
 
-        Nothing is ever changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
+        Nothing is ever changed on newer metadata than that: Iceberg refuses it. If refused or unknown: from the start.
         """
         dropped = next((change for change in self._alter.changes if isinstance(change, DropTable)), None)
         if dropped is not None:
@@ -95,7 +95,7 @@ class Alter:
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
         self._iceberg.set_properties(transaction, marks | types)
-        self._iceberg.pin(transaction)  # Iceberg would repeat properties on whatever has come meanwhile
+        self._iceberg.pin(transaction)  # Iceberg would reapply properties to whatever was committed meanwhile
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         table = self._iceberg.table_of(transaction)
@@ -108,7 +108,9 @@ class Alter:
         return None if snapshot is None or self._alter.part is None else self._iceberg.sequence(table, snapshot)
 
     def _drop(self, change: DropTable) -> ChannelCommitted:
-        """A table that cannot bear a token is known by its uuid: one that has the name by now stays."""
+        """A table that cannot be marked with a token is identified by its uuid: another one that has the name by now
+        stays.
+        """
         alter = self._alter
         passed_over = not self._iceberg.table_exists(alter.db, alter.table)
         if not passed_over:
@@ -130,8 +132,8 @@ class Alter:
         return found == alter.epoch
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
-        """The token outlives a roll-back. A table to which the channel had never committed may have had no rows that
-        the statement could change, and no snapshot by it.
+        """The token survives a rollback. A table to which the channel never committed may have had no rows for the
+        statement to change, and so no snapshot by it.
         """
         history = self._iceberg.history(table, MARKS, expired=True)
         found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
@@ -144,11 +146,11 @@ class Alter:
         return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
 
     def _sweep(self, referenced: Collection[str]) -> None:
-        """The epoch is in: of all folders that were filled for it the table names at most one."""
+        """The epoch is committed: of all folders that were filled for it the table names at most one."""
         self._iceberg.delete(*(folder for folder in self._folders if folder not in referenced))
 
     def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
-        """As one replacement of all rows, which nobody may have changed since the transaction opened."""
+        """As one replacement of all rows, which must not have changed since the transaction opened."""
         table = self._iceberg.table_of(transaction)
         if self._iceberg.current(table) is None:
             return

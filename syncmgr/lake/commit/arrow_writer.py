@@ -1,7 +1,8 @@
-"""The write of an epoch whose columns go into the table as they are: by Arrow, without a Spark job.
+"""Writes an epoch whose columns go into the table unchanged: by Arrow, without a Spark job.
 
 Owns: which epochs are plain, and how their last images become one Parquet file.
-Must not know: tokens, transactions, snapshots. Spark writes every other epoch, and would write these alike (`rows`).
+Must not know: tokens, transactions, snapshots. Spark writes every other epoch, and would write these in the same way
+(`rows`).
 """
 
 import re
@@ -26,7 +27,7 @@ from syncmgr.lake.index.key_index import Words
 from syncmgr.lake.index.keys import UnindexableError, local
 
 MOST_BYTES: Final = 256 * 2**20  # of rows in memory; Spark streams what is larger
-ZSTD_LEVEL: Final = 1  # small files that compaction writes anew
+ZSTD_LEVEL: Final = 1  # small files that compaction rewrites
 DIGITS: Final[Mapping[str, int]] = {
     "int8": 3,
     "int16": 5,
@@ -52,7 +53,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
 
 
 def takes(word: str, kind: pa.DataType) -> bool:
-    """Whether every value of an Arrow type is one of Iceberg's type `word`, unchanged."""
+    """Whether every value of an Arrow type is unchanged a value of Iceberg's type `word`."""
     numbers = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", word)
     if numbers is None:
         return str(kind) in TAKEN.get(word, ())
@@ -64,8 +65,8 @@ def takes(word: str, kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plain:
-    """An epoch that needs no Spark. `fills`: for each column of the table what fills it; None: NULL. `part`: the names
-    of the folders of its partition, "": the table has none.
+    """An epoch that needs no Spark. `fills`: what fills each column of the table; None: NULL. `part`: the folder names
+    of its partition, "": the table has none.
     """
 
     channel: ChannelCommit
@@ -75,7 +76,8 @@ class Plain:
 
 
 def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None:
-    """None where only Spark can write it: expressions, WHERE, partitions, casts, many rows, a table on no local disk.
+    """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows, a table that is not on a local
+    disk.
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
@@ -100,7 +102,7 @@ def _is_plain(fill: MappedColumn | None) -> bool:
 
 
 def _part(channel: ChannelCommit, layout: Layout) -> str | None:
-    """Of a table that is cut by what all rows have in common; None: they may lie in many partitions."""
+    """Of a table that is partitioned by what all rows have in common; None: they may be in many partitions."""
     names = []
     for place, part in enumerate(layout.partition):
         column = layout.by_id(part.source_id).name
@@ -111,12 +113,12 @@ def _part(channel: ChannelCommit, layout: Layout) -> str | None:
 
 
 def _source(fill: MappedColumn | None) -> str | None:
-    """The source column behind it, if there is one."""
+    """The source column that fills it, if there is one."""
     return None if fill is None or fill.constant is not None else fill.expression[1:-1].replace("``", "`")
 
 
 def _schema(channel: ChannelCommit) -> pa.Schema | None:
-    """What the segments have in common; None where they have not, or are too much for the memory."""
+    """What the segments have in common; None if nothing, or if they are too big for the memory."""
     found = [pq.read_metadata(file.path) for file in channel.files]
     size = sum(one.row_group(number).total_byte_size for one in found for number in range(one.num_row_groups))
     schemas = [one.schema.to_arrow_schema() for one in found]
@@ -134,7 +136,7 @@ def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: 
 
 def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
-    order; None: all that are no deletes. No row, no file. Raises SOURCE_VALUE, OSError.
+    order; None: all that are not deletes. No row, no file. Raises SOURCE_VALUE, OSError.
     """
     names = sorted({name for name in map(_source, epoch.fills) if name is not None} | {OP})
     rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in epoch.channel.files])

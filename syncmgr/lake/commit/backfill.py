@@ -1,4 +1,4 @@
-"""All rows of a table written anew, with the values that new columns have in rows from before.
+"""All rows of a table rewritten, with the values that new columns have in older rows.
 
 Owns: what each column of a row becomes.
 Must not know: statements, transactions, tokens.
@@ -47,7 +47,7 @@ def _sql(field: Field, name: str | None, value: str | None) -> str:
 
 
 def literal(field: Field, value: str) -> str:
-    """A value in Iceberg's JSON as one of Spark, to be cast to the column's type."""
+    """A value in Iceberg's JSON as a Spark value, to be cast to the column's type."""
     told = json.loads(value)
     text = told if isinstance(told, str) else value
     if field.type == "binary":

@@ -1,6 +1,6 @@
 """A clock that was set back: Iceberg takes no commit that is older than the last one.
 
-Owns: telling that from other failures.
+Owns: distinguishing that from other failures.
 Must not know: who commits.
 """
 
@@ -19,7 +19,7 @@ def refuse_old_clock(iceberg: Iceberg, load: Callable[[], Java], label: str) -> 
     """After a commit that failed, whatever it said. Raises LAKE_CLOCK."""
     try:
         behind = iceberg.behind(load(), time.time())
-    except JAVA_ERRORS:  # the JVM has gone, and that is what failed
+    except JAVA_ERRORS:  # the JVM has died, and that is what failed
         return
     if behind > ALLOWED_SECOND:
         raise SyncError(Code.LAKE_CLOCK, table=label, second=round(behind))

@@ -31,7 +31,7 @@ from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
-MOST_KEYS: Final = 4_000_000  # of a part, that are held beside the index; more go by equality deletes
+MOST_KEYS: Final = 4_000_000  # of a part, that are held in addition to the index; more use equality deletes
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 class Commit:
     """One call of commit: its steps share what was written.
 
-    `strays`: folders of failed attempts at this epoch; one more failure adds to it, and success clears it up.
+    `strays`: folders of failed attempts at this epoch; one more failure adds to it, and success clears it.
     """
 
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
@@ -51,10 +51,10 @@ class Commit:
         self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
 
     def run(self) -> ChannelCommitted:
-        """1. look at the token, 2. write the files, 3. commit them in a transaction whose own table is looked at again.
+        """1. check the token, 2. write the files, 3. commit them in a transaction whose own table is checked again.
 
-        A crash before 3 leaves files that nothing names. Refused in 3: load again and start from the token, with the
-        files at hand. Unknown in 3: the same, since the token tells.
+        A crash before 3 leaves files that nothing names. If refused in 3: load again and start from the token, with the
+        existing files. If unknown in 3: the same, since the token shows the outcome.
         """
         table = self._loaded()
         for _ in range(ATTEMPTS):
@@ -76,7 +76,9 @@ class Commit:
         return self._iceberg.load(self._channel.db, self._channel.table)
 
     def dead_letters(self) -> tuple[DeadLetter, ...]:
-        """Of a chunk's rows those that were kept out, also where an earlier life has committed it and told nobody."""
+        """The rows of a chunk that were kept out, even if an earlier process has committed it without reporting
+        them.
+        """
         chunk = self._channel.chunk
         if chunk is None:
             return ()
@@ -142,10 +144,10 @@ class Commit:
         return [] if self._channel.chunk is None else self._files.data(table)
 
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
-        """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look.
+        """The snapshot of the epoch. If it is not known whether it is committed, the index has to check.
 
-        Pinned: Iceberg would repeat a token alone on whatever has come meanwhile, and validates nothing where somebody
-        has replaced the table by an empty one; equality deletes do not reach rows that somebody moves to another spec.
+        Pinned: Iceberg would reapply a lone token to whatever was committed meanwhile, and validates nothing if the
+        table was replaced by an empty one; equality deletes do not reach rows that were moved to another spec.
         """
         table = self._iceberg.table_of(transaction)
         marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
@@ -172,7 +174,7 @@ class Commit:
             raise
 
     def _index(self, table: Java) -> TableIndex | None:
-        """The index where it holds for this table and can say where the keys of the epoch are."""
+        """The index if it holds for this table and can locate the keys of the epoch."""
         if not self._channel.keys or self._channel.empty or self._replaces:
             return None
         try:
@@ -192,7 +194,7 @@ class Commit:
 
     @property
     def _changes(self) -> tuple[LakeChange, ...]:
-        """Of the target's columns, which come with the rows of a chunk."""
+        """Changes of the target's columns, which are committed with the rows of a chunk."""
         return () if self._channel.chunk is None else self._channel.chunk.changes
 
     @property
@@ -200,25 +202,27 @@ class Commit:
         return None if self._channel.chunk is None else self._channel.chunk.excerpt
 
     def _is_small(self, table: Java, matching: Sequence[Java] = ()) -> bool:
-        """Whether the keys of what comes and goes may be held in memory; chunks and epochs are cut so."""
+        """Whether the keys of added and removed rows may be held in memory; chunks and epochs are cut so that they
+        fit.
+        """
         files = () if self._excerpt is None else (*self._files.data(table), *matching)
         return sum(map(self._iceberg.record_count, files)) <= MOST_KEYS
 
     def _touched(self, index: TableIndex) -> EpochKeys:
         seed = index.shape.seed
-        if self._epoch_keys is None or self._epoch_keys[0] != seed:  # an index that was made anew numbers otherwise
+        if self._epoch_keys is None or self._epoch_keys[0] != seed:  # a rebuilt index numbers keys differently
             self._epoch_keys = seed, epoch_keys(self._channel, index.shape)
         return self._epoch_keys[1]
 
     def _distinct(self) -> bool:
-        """Whether no key has two changes; a chunk is one look at rows of different keys."""
+        """Whether no key has two changes; a chunk is one view of rows with different keys."""
         if self._channel.chunk is not None:
             return True
         changes = sum(file.rows for file in self._channel.files)
         return self._epoch_keys is not None and len(self._epoch_keys[1].keys) == changes
 
     def _deletion(self, table: Java, index: TableIndex, matching: Sequence[Java]) -> Deletion:
-        """Nobody but somebody else can have put a key of a chunk into the table before."""
+        """Only another writer can have put a key of a chunk into the table before."""
         written = self._files.keys(table, index.shape)
         if self._channel.chunk is None:
             return Deletion(self._iceberg, table, index, self._touched(index))
@@ -229,7 +233,7 @@ class Commit:
         return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
 
     def _gone(self, index: TableIndex | None, table: Java) -> bool:
-        """Whether the keys must be written down, since nothing tells their rows."""
+        """Whether the keys must be written to files, since nothing locates their rows."""
         if index is not None or not self._channel.keys or self._replaces or self._excerpt is not None:
             return False
         return self._bearing.may_meet(table)
@@ -245,7 +249,7 @@ class Commit:
             refuse_replaced(self._iceberg, table, self._channel)
 
     def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
-        """The files at hand where they fit, else new ones."""
+        """The existing files if they fit, otherwise new ones."""
         if self._files.fit(layout, gone=gone):
             return self._files.at_hand
         written = self._files.begin(table, layout, gone=gone)
@@ -266,17 +270,17 @@ class Commit:
         return [self._iceberg.equality_delete(table, file, keys) for file in files]
 
     def _matching(self, table: Java) -> list[Java]:
-        """Files of the keys that go with a part: all of it that the table has. They are read from what it is now, at
-        the transaction's snapshot or behind it; where somebody has added rows between, the commit is refused.
+        """Files of the keys that are deleted with a part: all that the table has of it. They are read from its present
+        state, at the transaction's snapshot or after it; if rows were added in between, the commit is refused.
         """
         if self._excerpt is None or self._iceberg.current(table) is None:
             return []
         return self._files.matching(table, self._excerpt)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
-        """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
+        """Either our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
 
-        The token outlives a roll-back; that a chunk has gone is found when all of its plan are there.
+        The token survives a rollback; a missing chunk is noticed once all chunks of its plan are committed.
         """
         snapshot = self._bearing.found(table)
         if snapshot is None:

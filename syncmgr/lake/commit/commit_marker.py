@@ -1,4 +1,4 @@
-"""How a table shows that it has what a commit brings: an epoch of a channel, or a chunk of its snapshot.
+"""How a table shows that it contains a commit: an epoch of a channel, or a chunk of its snapshot.
 
 Owns: the token and the done-set in a table's properties, the marks of a commit in its snapshot's summary.
 Must not know: files, indexes, when something is committed.
@@ -36,7 +36,7 @@ ADDED_BYTES: Final = "added-files-size"
 
 
 class CommitMarker(Protocol):
-    """What a commit brings, as far as its table tells it."""
+    """What a commit brings, as far as its table shows it."""
 
     @property
     def name(self) -> str:
@@ -50,14 +50,14 @@ class CommitMarker(Protocol):
         """Raises FENCED, OTHER_HISTORY, TARGET_SET_BACK."""
 
     def may_meet(self, table: Java) -> bool:
-        """Whether a key that it brings may be in the table."""
+        """Whether a key that it brings may already be in the table."""
 
     def properties(self, table: Java) -> Mapping[str, str]:
-        """What the table must say when it is in."""
+        """The properties that the table must have when it is committed."""
 
     def found(self, table: Java) -> Snapshot | None:
-        """The snapshot by which it came, also an expired one that older metadata list; None where there was none, or
-        nothing tells.
+        """The snapshot that committed it, even an expired one that older metadata list; None if there was none, or it
+        is not known.
         """
 
 
@@ -70,11 +70,11 @@ def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
 def check_token(
     found: int, commit: ChannelCommit | ChannelAlter, *, renews: bool = False, unanswered: int | None = None
 ) -> None:
-    """Whether an epoch may come after the one that a table bears, or is that. One that renews the table may come after
-    any older one, or none, and takes back the one that is `unanswered`.
+    """Whether an epoch may follow the one that a table is marked with, or is that one. One that renews the table may
+    follow any older one, or none, and undoes the one that is `unanswered`.
 
-    Raises FENCED where somebody has gone on from there, OTHER_HISTORY where the metadata are older than the table,
-    TARGET_SET_BACK where it is the other way round, or the table was made anew.
+    Raises FENCED if another writer has gone on from there, OTHER_HISTORY if the metadata are older than the table,
+    TARGET_SET_BACK if it is the other way round, or the table was recreated.
     """
     table, last = f"{commit.db}.{commit.table}", commit.last_epoch
     if found > commit.epoch and not (renews and found == unanswered):
@@ -86,7 +86,7 @@ def check_token(
 
 
 def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
-    """Raises TARGET_REPLACED where what the channel committed last has gone from the table's history."""
+    """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history."""
     token, last = commit.token, commit.last_snapshot
     epoch = iceberg.token(table, token_property(token))
     if is_replaced(iceberg.history(table, MARKS, expired=True), token=token, epoch=epoch, last_snapshot=last):
@@ -94,7 +94,7 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
 
 
 def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
-    """Raises TARGET_REPLACED where the table bears the epoch, and the snapshot that it came by has gone."""
+    """Raises TARGET_REPLACED if the table is marked with the epoch, but its snapshot is missing."""
     if has_gone(iceberg.history(table, MARKS, expired=True), token=commit.token, epoch=commit.epoch):
         label = f"{commit.db}.{commit.table}"
         raise SyncError(Code.TARGET_REPLACED, table=label, snapshot="number unknown", epoch=commit.epoch)
@@ -124,13 +124,15 @@ class EpochBearing:
         return found == channel.epoch
 
     def _refuse_other_history(self, table: Java) -> None:
-        """Metadata restored from before its last commit counts on from there: the same number, but other rows."""
+        """Metadata restored from before its last commit continue to count from there: the same number, but other
+        rows.
+        """
         channel = self.channel
         found = self.iceberg.property(table, fingerprint_property(channel.token))
         if found is not None and found != channel.fingerprint:
             raise SyncError(Code.OTHER_HISTORY, table=f"{channel.db}.{channel.table}", epoch=channel.epoch)
 
-    def may_meet(self, table: Java) -> bool:  # noqa: ARG002 - an insert may come again, and after somebody else's
+    def may_meet(self, table: Java) -> bool:  # noqa: ARG002 - an insert may be repeated, and follow another writer's
         return True
 
     def properties(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
@@ -138,7 +140,7 @@ class EpochBearing:
         return {token_property(token): str(self.channel.epoch), fingerprint_property(token): self.channel.fingerprint}
 
     def found(self, table: Java) -> Snapshot | None:
-        """A chunk behind the epoch bears its mark, too, and names other files."""
+        """A chunk after the epoch has its mark, too, and names other files."""
         history = self.iceberg.history(table, MARKS, expired=True)
         return _by_marks((s for s in history if CHUNK_MARK not in s.marks), self.marks)
 
@@ -146,7 +148,7 @@ class EpochBearing:
 @dataclass(frozen=True, slots=True)
 class ChunkBearing:
     """The table stores token -> plan and the numbers of its chunks. Their snapshots count as those of the epoch that
-    the table bears already.
+    the table is already marked with.
     """
 
     iceberg: Iceberg
@@ -172,8 +174,8 @@ class ChunkBearing:
         return self.chunk.number in self._done(table)
 
     def _done(self, table: Java) -> frozenset[int]:
-        """Raises OTHER_HISTORY where another reading has begun, after this one or beside it: whoever brings this chunk
-        does not know of it, as a frontend that was replaced, or metadata that are older than the table.
+        """Raises OTHER_HISTORY if another read has begun, after this one or in parallel: the writer of this chunk does
+        not know of it, like a frontend that was replaced, or metadata that are older than the table.
         """
         plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
         begins = not plan or (self.chunk.replaces and not is_older(self.chunk.plan, plan))
@@ -185,7 +187,7 @@ class ChunkBearing:
         return numbers_of(numbers)
 
     def may_meet(self, table: Java) -> bool:
-        """Rows of other chunks have other keys. Who has found rows of somebody else says so to those that follow."""
+        """Rows of other chunks have other keys. A chunk that has found foreign rows reports it to those that follow."""
         channel = self.channel
         if self.iceberg.property(table, others_property(channel.token)) == self.chunk.plan:
             return True
@@ -203,8 +205,8 @@ class ChunkBearing:
 
 
 def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | None) -> bool:
-    """Whether the table, looked at now, may name files of a folder: a catalog that has refused a commit may have taken
-    it all the same, when the answer was lost and the question repeated. `since`: the snapshot before that commit.
+    """Whether the table, checked now, may name files of a folder: a catalog that has refused a commit may nevertheless
+    have accepted it, if the answer was lost and the request repeated. `since`: the snapshot before that commit.
     """
     try:
         for snapshot in iceberg.history(iceberg.load(db, table), (FILES_MARK,)):
@@ -212,7 +214,7 @@ def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | No
                 return False
             if snapshot.marks.get(FILES_MARK) == folder:
                 return True
-    except (SyncError, *JAVA_ERRORS):  # the refusal is what its caller is to see
+    except (SyncError, *JAVA_ERRORS):  # its caller is to see the refusal
         return True
     return since is not None
 

@@ -1,4 +1,4 @@
-"""The data files of an epoch or a chunk: written by Arrow where that can, else by Spark.
+"""The data files of an epoch or a chunk: written by Arrow if possible, otherwise by Spark.
 
 Owns: which of the two writes, and what a failure of either means.
 Must not know: tokens, transactions, when files are deleted.
@@ -28,7 +28,7 @@ def write(
     """Into the folder of `written`. `distinct`: no key has two changes. A failure leaves files that nothing names.
 
     Raises SOURCE_VALUE, BAD_EXPRESSION, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, LAKE_FULL, the errors of the source, and
-    those of Java where Spark's words tell of nothing that is the rows' fault.
+    those of Java if Spark's message does not blame the rows.
     """
     try:
         if not _write_plain(channel, written, codec, keys):

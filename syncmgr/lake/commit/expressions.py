@@ -1,4 +1,5 @@
-"""The expressions of a channel, judged by Spark before a job is made, and those of older jobs before they are computed.
+"""The expressions of a channel, checked by Spark before a job is created, and those of older jobs before they are
+computed.
 
 Owns: what a column expression or WHERE may be.
 Must not know: rows, epochs, statements.
@@ -29,17 +30,18 @@ _AT_WORK: Final = "the job was made before such were refused; unbounded_expressi
 
 
 class Bounds:
-    """Of what commits compute: jobs of earlier versions were not asked. `trusts`: also what takes any time or memory.
+    """Of what commits compute: jobs of earlier versions were not checked. `trusts`: also what takes unbounded time or
+    memory.
 
-    From any thread; who asks at once asks twice.
+    From any thread; simultaneous calls check twice.
     """
 
     def __init__(self, *, trusts: bool) -> None:
         self._trusts = trusts
-        self._known: dict[str, tuple[str, ...]] = {}  # what is bounded, by token
+        self._known: dict[str, tuple[str, ...]] = {}  # channels with bounded expressions, by token
 
     def check(self, session: SparkSession, channel: ChannelCommit) -> None:
-        """Raises BAD_EXPRESSION. Each channel is looked at once, where it computes anything."""
+        """Raises BAD_EXPRESSION. Each channel is checked once, if it computes anything."""
         all_of_it = (*(mapped.expression for mapped in channel.columns), channel.where)
         computed = tuple(each for each in all_of_it if each and not rows.PLAIN_COLUMN.fullmatch(each))
         if self._trusts or not computed or channel.empty or self._known.get(channel.token) == computed:
@@ -53,7 +55,9 @@ class Bounds:
 
 
 def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout, *, trusts: bool) -> None:
-    """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing. `trusts`: also with what takes any time or memory."""
+    """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing. `trusts`: also accepts what takes unbounded time or
+    memory.
+    """
     read = (column for column in channel.source.columns if column.name in channel.reads)
     nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in read)
     relation = session.sql(f"SELECT {nulls}")
@@ -88,16 +92,16 @@ def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = Fa
 
 
 def _unbounded(plan: jvm.Plan, expression: str) -> str | None:
-    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one, is not told
+    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one is not known
     return next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
 
 
 def node_of(text: str, escape: str) -> Node:
-    """An expression as Spark's JSON has it: its parts in a row, each before those that it is made of. `escape`: of each
-    LIKE, which the JSON leaves out.
+    """An expression as Spark's JSON has it: its parts in a list, each before its children. `escape`: of each LIKE,
+    which the JSON leaves out.
     """
     built: list[Node] = []
-    for part in reversed(json.loads(text)):  # no recursion: a sum of a thousand columns is a thousand deep
+    for part in reversed(json.loads(text)):  # no recursion: a sum of a thousand columns is a thousand levels deep
         children = [built.pop() for _ in range(part["num-children"])]
         kind = str(part["class"]).rpartition(".")[2]
         said = part.get("value") if kind == "Literal" else part.get("name")

@@ -1,10 +1,10 @@
-"""Whether what the catalog names of a table is on the disk.
+"""Whether the files of a table that the catalog names are on the disk.
 
 Owns: which files of a table can be missing after a power failure, and what the operator is told.
-Must not know: epochs, jobs; how the catalog or Java is asked.
+Must not know: epochs, jobs; how the catalog or Java is queried.
 
-Iceberg writes files and then the catalog's row, and syncs none of them; the file system is synced right behind. A power
-failure within that sync may leave the row without the files, so whoever writes to a table looks first.
+Iceberg writes files and then the catalog's row, and syncs none of them; the file system is synced right after. A power
+failure during that sync may leave the row without the files, so every writer to a table checks first.
 """
 
 from pathlib import Path
@@ -17,11 +17,11 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, is_lost, words
 
-SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run beside one
+SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run in parallel
 
 
 def check_metadata(label: str, pointer: Pointer) -> None:
-    """The file that everything begins with is there and whole. Raises TABLE_BROKEN."""
+    """The root metadata file exists and is whole. Raises TABLE_BROKEN."""
     try:
         metadata_file.read(local(pointer.location))
     except (OSError, ValueError) as error:
@@ -29,7 +29,7 @@ def check_metadata(label: str, pointer: Pointer) -> None:
 
 
 def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java) -> None:
-    """So are all manifests, and the files that the newest snapshots added. Raises TABLE_BROKEN."""
+    """The same for all manifests, and the files that the newest snapshots added. Raises TABLE_BROKEN."""
     try:
         for location, size in iceberg.named_files(table, SNAPSHOTS):
             fault = _fault(local(location), size)

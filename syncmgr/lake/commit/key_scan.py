@@ -1,4 +1,4 @@
-"""The keys of a table that a condition means, in files that look like those of vanished keys.
+"""The keys of a table that match a condition, in files of the same form as those of vanished keys.
 
 Owns: one scan of the key columns.
 Must not know: transactions, tokens, who wrote the condition.

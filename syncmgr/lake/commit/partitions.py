@@ -1,6 +1,6 @@
-"""Where equality deletes hold: in files of their own partition and spec alone.
+"""Where equality deletes apply: only in files of their own partition and spec.
 
-Owns: which tables they cannot reach all rows of.
+Owns: in which tables they cannot reach all rows.
 Must not know: commits, how rows are written.
 """
 
@@ -12,8 +12,8 @@ from syncmgr.lake.spark.jvm import Java
 
 
 def refuse_unreachable(iceberg: Iceberg, table: Java, layout: Layout, channel: ChannelCommit, index: str) -> None:
-    """`index`: why none is in force. Raises SPEC_CHANGED where somebody has changed the partition spec so that the old
-    row of a key may lie elsewhere than its new one.
+    """`index`: why none is in force. Raises SPEC_CHANGED if the partition spec was changed so that the old row of a key
+    may be in another partition than its new one.
     """
     label = f"{channel.db}.{channel.table}"
     wanted = {field.id for field in map(layout.field, channel.keys) if field is not None}

@@ -26,12 +26,12 @@ from syncmgr.lake.spark.segment import by_schema
 
 DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
 KIND: Final = "syncmgr_kind"
-ONE_TASK_ROWS: Final = 500_000  # below it a shuffle between tasks costs more than they save: twice the CPU time
+ONE_TASK_ROWS: Final = 500_000  # below it a shuffle between tasks costs more than it saves: twice the CPU time
 DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
 _CAST: Final = re.compile(r'value (?P<value>.+?) of the type "[^"]+" cannot be cast to "(?P<wanted>[^"]+)"')
 PLAIN_COLUMN: Final = re.compile(r"`(?:[^`]|``)+`")
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
-ZSTD_LEVEL: Final = {"parquet.compression.codec.zstd.level": "1"}  # small files that compaction writes anew
+ZSTD_LEVEL: Final = {"parquet.compression.codec.zstd.level": "1"}  # small files that compaction rewrites
 SPARK_TYPES: Final = {
     "boolean": "BOOLEAN",
     "int": "INT",
@@ -49,7 +49,7 @@ TRANSFORM_FUNCTIONS: Final = {"year": "years", "month": "months", "day": "days",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Writing:
-    """What a write is to leave. `gone`: all keys are written down as vanished, too; False: the index knows their rows.
+    """What a write is to produce. `gone`: all keys are also written as vanished; False: the index knows their rows.
     `distinct`: no key has two changes, so there is nothing to net.
     """
 
@@ -83,7 +83,7 @@ def spark_type(field: Field) -> str:
 
 
 def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
-    """All columns of the table, in its order; what the channel does not fill is NULL.
+    """All columns of the table, in its order; those that the channel does not fill are NULL.
 
     A file that lacks a column of the table breaks Iceberg's vectorised reader. Raises UNKNOWN_COLUMN,
     COLUMN_NOT_COVERED.
@@ -177,7 +177,7 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
     """Target columns, `syncmgr_kind`, and a `syncmgr_p<i>` per partition field: x and the value's text in hex."""
     values = [
-        # without their ids in the files Iceberg would tell columns by their place
+        # without their ids in the files Iceberg would match columns by position
         F.expr(_value(column)).alias(column.field.name, metadata={"parquet.field.id": column.field.id})
         for column in columns
     ]
@@ -208,7 +208,7 @@ def _transformed(part: PartitionField, sql: str) -> str:
 
 
 def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError | None:
-    """The error of a value that a target column cannot hold; None where Spark's words tell of something else."""
+    """The error of a value that a target column cannot hold; None if Spark's message is about something else."""
     table = f"{channel.db}.{channel.table}"
     stopped = refused(text, table)
     if stopped is not None:
@@ -222,7 +222,7 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     cast = _CAST.search(message)
     wanted = cast["wanted"] if cast else None
     if channel.where and all(PLAIN_COLUMN.fullmatch(mapped.expression) for mapped in channel.columns):
-        # CREATE SYNC held plain columns against their targets: only the condition computes anything
+        # CREATE SYNC checked plain columns against their targets: only the condition computes anything
         return SyncError(Code.BAD_EXPRESSION, expression=channel.where, reason=message)
     columns = [c.field.name for c in filled(channel, layout) if wanted is None or spark_type(c.field) == wanted]
     value = cast["value"] if cast else "a value"

@@ -1,6 +1,6 @@
 """Changes of a table's columns, within a transaction of Iceberg.
 
-Owns: in which order they are made, and what Doris' words in the table's properties become.
+Owns: the order in which they are made, and what becomes of Doris' type names in the table's properties.
 Must not know: who commits the transaction, rows, tokens.
 """
 
@@ -30,7 +30,7 @@ OF_ROWS: Final = EmptyTable | FillField | DropTable
 
 
 def outstanding(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) -> tuple[LakeChange, ...]:
-    """Those that the table has not got yet: another channel of it, or an earlier reading, may have made some."""
+    """Those that the table does not have yet: another channel of it, or an earlier read, may have made some."""
     there = {field.name: field.type for field in iceberg.layout(table).fields}
     left: list[LakeChange] = []
     for change in changes:
@@ -50,7 +50,9 @@ def outstanding(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) ->
 
 
 def change_schema(iceberg: Iceberg, transaction: Java, changes: Sequence[LakeChange]) -> dict[str, str]:
-    """Makes them, and returns the properties that are to be set beside; what is about rows is left to others."""
+    """Makes them, and returns the properties that are to be set with them; changes of rows are left to other
+    functions.
+    """
     before = iceberg.table_of(transaction)
     _update(iceberg, transaction, [c for c in changes if isinstance(c, DropField | RenameField)])
     _update(iceberg, transaction, [c for c in changes if not isinstance(c, DropField | RenameField | OF_ROWS)])
@@ -67,7 +69,7 @@ def layout_after(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) -
 
 
 def _update(iceberg: Iceberg, transaction: Java, changes: Iterable[LakeChange]) -> None:
-    """All of them at once: a name that one of them frees is another's only after them."""
+    """All of them at once: a name that one of them frees is available to another only afterwards."""
     update = None
     for change in changes:
         update = update or iceberg.update_schema(transaction)
@@ -97,7 +99,7 @@ def _one(iceberg: Iceberg, update: Java, change: LakeChange) -> None:
 
 
 def _types(iceberg: Iceberg, before: Java, after: Java, changes: Iterable[LakeChange]) -> dict[str, str]:
-    """Doris' words for the types, by field id."""
+    """Doris' names for the types, by field id."""
     stored = json.loads(iceberg.property(before, TYPES) or "{}")
     layout = iceberg.layout(after)
     types = {str(field.id): stored[str(field.id)] for field in layout.fields if str(field.id) in stored}

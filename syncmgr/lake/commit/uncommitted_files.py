@@ -1,6 +1,6 @@
-"""The files of a commit before it is one.
+"""The files of a commit before it is committed.
 
-Owns: what is known of them, for which tables they are good, when they are deleted, and which folders failed attempts
+Owns: what is known of them, which tables they are valid for, when they are deleted, and which folders failed attempts
 have left.
 Must not know: how rows are written, transactions, tokens.
 """
@@ -32,9 +32,9 @@ class Written:
     """Files that wait for their commit; they fit tables of this layout only. `keys`: those of their rows as
     the index with that `seed` numbers them.
 
-    `gone`: the keys that vanish are among them. `sent`: a commit that names them was, and whatever it answered the
-    table may have them. `beside`: paths in the folder that one attempt alone may name; the last one is that of the
-    keys that go with a part.
+    `gone`: the keys that vanish are among them. `sent`: a commit that names them was sent, and whatever its answer, the
+    table may have them. `beside`: paths in the folder that only one attempt may name; the last one is that of the keys
+    that are deleted with a part.
     """
 
     folder: str
@@ -55,10 +55,10 @@ def name_of(folder: str) -> str:
 
 
 class UncommittedFiles:
-    """Those of one commit over all its attempts: `written` is false until the first are begun.
+    """Those of one commit across all its attempts: `written` is false until the first are begun.
 
-    `name`: with which its folders begin. `strays`: folders of failed attempts; one more failure adds to it, and
-    success clears it up.
+    `name`: the prefix of its folders. `strays`: folders of failed attempts; one more failure adds to it, and
+    success clears it.
     """
 
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, name: str, strays: list[str]) -> None:
@@ -79,7 +79,7 @@ class UncommittedFiles:
         return self._written is not None and self._written.fits(layout, gone=gone)
 
     def begin(self, table: Java, layout: Layout, *, gone: bool) -> Written:
-        """In place of those at hand: a new folder, in which nothing is yet."""
+        """Replaces the existing ones: a new, empty folder."""
         self.discard()
         folder = f"{table.location()}/data/{self._name}-{uuid.uuid4()}"
         self._written = Written(folder=folder, layout=layout, gone=gone)
@@ -104,7 +104,7 @@ class UncommittedFiles:
         return written.keys
 
     def matching(self, table: Java, excerpt: KeyRange) -> list[Java]:
-        """The keys of a part that the table has now, in files that this attempt alone may name."""
+        """The keys of a part that the table has now, in files that only this attempt may name."""
         written = self.at_hand
         folder = f"{written.folder}/{MATCHING}-{uuid.uuid4()}"
         written.beside.append(folder)
@@ -118,7 +118,7 @@ class UncommittedFiles:
 
     @contextmanager
     def discarding(self) -> Iterator[None]:
-        """Where the table takes nothing of this channel as it is."""
+        """For a table that in its present state takes nothing from this channel."""
         try:
             yield
         except SyncError:
@@ -126,7 +126,7 @@ class UncommittedFiles:
             raise
 
     def discard(self) -> None:
-        """Deletes files that no snapshot names; where one may, that is known once the epoch is in."""
+        """Deletes files that no snapshot names; if one may, that is known once the epoch is committed."""
         if self._written is None:
             return
         if self._written.sent:
@@ -141,7 +141,7 @@ class UncommittedFiles:
             self._strays.append(self._written.folder)
 
     def sweep(self, referenced: str) -> None:
-        """The epoch is in: of all the folders written for it only one counts."""
+        """The epoch is committed: of all the folders written for it only one counts."""
         for folder in self._strays:
             if name_of(folder) != referenced:
                 self._iceberg.delete(folder)
@@ -156,9 +156,9 @@ class Strays:
         self._folders: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
     def of(self, channel: ChannelCommit) -> list[str]:
-        """Those of this epoch, a list to which more may be added; those of earlier epochs are settled.
+        """Those of this epoch, a list that can be extended; those of earlier epochs are settled.
 
-        Chunks are committed side by side, so that none may sweep for the others: their strays are orphans.
+        Chunks are committed in parallel, so none may clean up for the others: their strays are orphans.
         """
         if channel.chunk is not None:
             return []

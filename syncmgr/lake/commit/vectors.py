@@ -1,6 +1,6 @@
 """Rows that must vanish as delete files: deletion vectors in a Puffin file (format v3), or position deletes (v2).
 
-Owns: how a strike becomes part of a RowDelta, and that the index hears of it.
+Owns: how a strike becomes part of a RowDelta, and that the index is notified.
 Must not know: epochs, when that is committed.
 """
 
@@ -50,8 +50,8 @@ class Deletion:
     def took_effect(
         self, indexing: Indexing, table: Java, folder: str, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
     ) -> None:
-        """The commit of a folder is in `table`, with these data files and the keys of their rows; where something else
-        is the newest by now, the next commit looks.
+        """The commit of a folder is in `table`, with these data files and the keys of their rows; if something else is
+        the newest by now, the next commit follows up.
         """
         head = head_of(table)
         if head.folder != folder:
@@ -68,7 +68,7 @@ class Deletion:
             self._index.advanced(head.parent, head.id, move)
 
     def add_to(self, delta: Java, folder: str) -> None:
-        """Into a RowDelta, which is refused when one of the files has gone or has other deletes by then."""
+        """Into a RowDelta, which is refused if one of the files is gone or has other deletes by then."""
         strike, files = self._strike, self._index.files
         if self.empty:
             return
@@ -132,7 +132,7 @@ def _by_partition(files: Mapping[int, IndexedFile], numbers: Iterable[int]) -> d
 
 
 def _positions(rows: list[tuple[str, BitMap]]) -> bytes:
-    """A Parquet file of position deletes, sorted as the specification wants them."""
+    """A Parquet file of position deletes, sorted as the specification requires."""
     paths = [path for path, dead in rows for _ in range(len(dead))]
     table = pa.table([paths, [row for _, dead in rows for row in dead]], schema=POSITIONS)
     sink = pa.BufferOutputStream()

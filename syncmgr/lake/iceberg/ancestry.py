@@ -1,6 +1,6 @@
-"""What happened to a table since a channel committed last, as its snapshots tell it.
+"""What happened to a table since a channel's last commit, as its snapshots show it.
 
-Owns: the marks we leave in snapshot summaries and table properties, and the rules what is ours and what has gone.
+Owns: the marks we leave in snapshot summaries and table properties, and the rules for what is ours and what is missing.
 Must not know: Iceberg's API; it judges values.
 """
 
@@ -11,9 +11,9 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.lake.iceberg.layout import Snapshot
 
 EPOCH_MARK: Final = "syncmgr.epoch"  # "token:epoch" in the summary of an epoch's snapshot
-CHUNK_MARK: Final = "syncmgr.chunk"  # "plan:number" beside it, where the snapshot is that of a chunk
+CHUNK_MARK: Final = "syncmgr.chunk"  # "plan:number" next to it, if the snapshot is that of a chunk
 FILES_MARK: Final = "syncmgr.files"  # the folder of its files
-PART_MARK: Final = "syncmgr.part"  # of a snapshot that changes rows of one part alone: its value
+PART_MARK: Final = "syncmgr.part"  # of a snapshot that changes rows of only one part: its value
 UPKEEP_MARK: Final = "syncmgr.upkeep"  # "fold", "compact": rows are the same before and after
 MARKS: Final = (EPOCH_MARK, CHUNK_MARK, FILES_MARK, PART_MARK, UPKEEP_MARK)
 DATA_FILES: Final = "total-data-files"  # Iceberg's own count in the summary of a snapshot
@@ -37,16 +37,16 @@ def others_property(token: str) -> str:
 
 
 def part_marks(part: Part | None) -> dict[str, str]:
-    """In the summary of a snapshot that changes rows of a part alone, None: of the whole table."""
+    """In the summary of a snapshot that changes rows of only a part, None: of the whole table."""
     return {} if part is None else {PART_MARK: part.value}
 
 
 def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_snapshot: int | None) -> bool:
-    """Whether what a channel committed last has gone from the table's history, newest first. `epoch`: what the table's
-    token says, which outlives a roll-back.
+    """Whether a channel's last commit is missing from the table's history, newest first. `epoch`: from the table's
+    token, which survives a rollback.
 
-    A history that is known from its beginning must have `last_snapshot`. Where it was cut off by the expiry, the newest
-    snapshot of the channel that is left must be that of `epoch`.
+    A history that is known from its beginning must have `last_snapshot`. If expiry cut it off, the newest remaining
+    snapshot of the channel must be that of `epoch`.
     """
     if last_snapshot is None:
         return False
@@ -64,8 +64,8 @@ def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_sna
 
 
 def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
-    """Whether the snapshot of an epoch that the table's token tells has gone from its history, newest first: of one
-    whose answer was lost nobody knows the id. A history that was cut off before any snapshot of ours does not tell.
+    """Whether the snapshot of the epoch in the table's token is missing from its history, newest first: the id is not
+    known if the answer was lost. A history that was cut off before any snapshot of ours does not show it.
     """
     oldest = None
     for snapshot in history:
@@ -77,8 +77,8 @@ def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
 
 
 def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[int]) -> frozenset[int]:
-    """Chunks of a plan whose commits have gone from the table's history, newest first; none where that was cut off by
-    the expiry, and so does not tell.
+    """Chunks of a plan whose commits are missing from the table's history, newest first; none if expiry cut that off,
+    so that it does not show it.
     """
     missing, oldest = {f"{plan}:{number}": number for number in numbers}, None
     for snapshot in history:
@@ -93,7 +93,7 @@ def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[i
 def has_others_rows(
     history: Iterable[Snapshot], *, token: str, last_snapshot: int | None, part: Part | None = None
 ) -> bool:
-    """Whether somebody else may have put rows into the table since `last_snapshot`, None: ever. Newest first.
+    """Whether another writer may have put rows into the table since `last_snapshot`, None: ever. Newest first.
     What changes another part is not foreign to a `part`.
     """
     oldest = None

@@ -1,6 +1,6 @@
 """Avro container files, as far as Iceberg's manifests use them.
 
-Owns: bytes <-> records, each by the schema that the file itself bears.
+Owns: bytes <-> records, each by the schema in the file itself.
 Must not know: what a manifest is, where the bytes are kept.
 """
 
@@ -26,13 +26,13 @@ Either = TypeVar("Either", Read, Write)
 
 
 class BrokenAvroError(ValueError):
-    """Bytes that are no Avro file, or one of a kind that Iceberg does not write."""
+    """Bytes that are not an Avro file, or one of a kind that Iceberg does not write."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Container:
-    """`header`: as it stands in the file, the schema included. A map is a list of records of a key and a value, where
-    Iceberg's keys are numbers.
+    """`header`: as in the file, including the schema. A map is a list of records of a key and a value, since Iceberg's
+    keys are numbers.
     """
 
     header: Mapping[str, bytes]
@@ -149,7 +149,7 @@ _READ: Final[Mapping[str, Read]] = {
     "boolean": lambda cursor: cursor.take(1) != b"\0",
     "int": Cursor.number,
     "long": Cursor.number,
-    "float": lambda cursor: cursor.take(4),  # as its bytes: nobody asks, and a NaN stays the same
+    "float": lambda cursor: cursor.take(4),  # as its bytes: its value is not needed, and a NaN stays the same
     "double": lambda cursor: cursor.take(8),
     "bytes": lambda cursor: cursor.take(cursor.number()),
     "string": lambda cursor: cursor.take(cursor.number()).decode(),
@@ -242,7 +242,7 @@ def _union_reader(branches: list[Read]) -> Read:
 
 
 def _union_writer(kinds: list[str], branches: list[Write]) -> Write:
-    """Of null and one more, the only ones of Iceberg."""
+    """Of null and one other type, the only unions in Iceberg."""
     if len(kinds) != 2 or "null" not in kinds:
         raise BrokenAvroError(f"it has values of {' or '.join(kinds)}")
     null = kinds.index("null")
@@ -267,7 +267,7 @@ def _array_reader(item: Read) -> Read:
     def read_array(cursor: Cursor) -> list[Any]:
         found: list[Any] = []
         while (count := cursor.number()) != 0:
-            if count < 0:  # then the bytes of the block are told, too
+            if count < 0:  # then the size of the block in bytes is given, too
                 count = -count
                 cursor.number()
             found += [item(cursor) for _ in range(count)]

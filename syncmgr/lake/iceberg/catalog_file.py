@@ -1,4 +1,4 @@
-"""A copy of the embedded catalog that no frontend has opened.
+"""A copy of the embedded catalog that is not open in any frontend.
 
 Owns: the rows of Iceberg's JDBC catalog that name files.
 Must not know: what the files hold.
@@ -13,7 +13,7 @@ from syncmgr.lake.iceberg.catalog_reader import IS_TABLE, Pointer
 
 
 def pointers(file: Path) -> dict[str, Pointer]:
-    """Of every table, by its label; none where the catalog has not been used yet."""
+    """Of every table, by its label; none if the catalog has not been used yet."""
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         if not _has(connection, "iceberg_tables"):
             return {}
@@ -24,7 +24,7 @@ def pointers(file: Path) -> dict[str, Pointer]:
 
 
 def drop_views(file: Path) -> list[str]:
-    """Their labels: those of other engines, whose files nobody has saved."""
+    """Their labels: those of other engines, whose files are not in the backup."""
     with closing(sqlite3.connect(file)) as connection, connection:
         if not (_has(connection, "iceberg_tables") and _has_types(connection)):
             return []
@@ -35,7 +35,7 @@ def drop_views(file: Path) -> list[str]:
 
 
 def move(file: Path, moved: Callable[[str], str]) -> None:
-    """Every location is another from now on."""
+    """Every location is changed."""
     with closing(sqlite3.connect(file)) as connection, connection:
         if not _has(connection, "iceberg_tables"):
             return
@@ -55,6 +55,6 @@ def _has(connection: sqlite3.Connection, table: str) -> bool:
 
 
 def _has_types(connection: sqlite3.Connection) -> bool:
-    """A catalog that no engine with views has opened does not tell its tables from them: it has none."""
+    """A catalog that no engine with views has opened does not distinguish tables from views: it has no views."""
     columns = connection.execute("SELECT name FROM pragma_table_info('iceberg_tables')").fetchall()
     return ("iceberg_type",) in columns

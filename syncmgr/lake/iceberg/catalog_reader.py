@@ -46,7 +46,7 @@ class CatalogReader:
         return self._names(db, IS_TABLE)
 
     def views(self, db: str) -> list[str]:
-        """Those of other engines: we make none."""
+        """Those of other engines: we create none."""
         return self._names(db, f"NOT {IS_TABLE}")
 
     def _names(self, db: str, which: str) -> list[str]:
@@ -69,13 +69,13 @@ class CatalogReader:
         return layout_of(schema, spec), metadata.get("properties", {}) | told
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
-        """None of a table that is not whole. Raises NO_SUCH_TABLE."""
+        """None for a table that is not whole. Raises NO_SUCH_TABLE."""
         with contextlib.suppress(OSError, ValueError):
             return frozenset(snapshot["snapshot-id"] for snapshot in self._metadata(db, table).get("snapshots", ()))
         return frozenset()
 
     def is_new(self, db: str, table: str) -> bool:
-        """Whether nothing was ever committed to it; not where its metadata cannot be read. Raises NO_SUCH_TABLE."""
+        """Whether nothing was ever committed to it; False if its metadata cannot be read. Raises NO_SUCH_TABLE."""
         if self.pointer(db, table).previous is not None:
             return False
         try:
@@ -106,11 +106,11 @@ class CatalogReader:
             try:
                 return connection.execute(sql, values).fetchall()
             except sqlite3.OperationalError as error:
-                if "no such table" in str(error):  # Spark's first start is about to make them
+                if "no such table" in str(error):  # Spark's first start is about to create them
                     return []
                 raise
 
 
 def _changes(metadata: Mapping[str, Any]) -> str:
-    """A table may have been made with rows in it."""
+    """A table may have been created with rows in it."""
     return str(len(metadata.get("metadata-log", ())) + len(metadata.get("snapshots", ())))

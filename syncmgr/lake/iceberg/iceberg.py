@@ -1,6 +1,7 @@
-"""Iceberg behind py4j, the counterpart of `jvm`: between them they make every Java call.
+"""Iceberg through py4j, the counterpart of `jvm`: these two make every Java call.
 
-Owns: its catalog, and data and delete files, as methods on plain values; metadata and transactions lie beside it.
+Owns: its catalog, and data and delete files, as methods on plain values; metadata and transactions have modules of
+their own.
 Must not know: epochs, jobs, when something is called.
 """
 
@@ -49,7 +50,7 @@ class Iceberg(Transactions):
         return [str(identifier.name()) for identifier in self._catalog.listTables(self._namespace(db))]
 
     def views(self, db: str) -> list[str]:
-        """Those of other engines: we make none."""
+        """Those of other engines: we create none."""
         if not is_instance_of(SparkContext._gateway, self._catalog, VIEW_CATALOG):  # noqa: SLF001
             return []
         return [str(identifier.name()) for identifier in self._catalog.listViews(self._namespace(db))]
@@ -58,8 +59,8 @@ class Iceberg(Transactions):
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
     def drop_table(self, db: str, table: str, durable: Callable[[], None] | None = None) -> bool:
-        """Drops the table and its files; False where there was none. `durable`: returns when the catalog's change is on
-        the disk, before which no file goes; None: the catalog sees to it.
+        """Drops the table and its files; False if there was none. `durable`: returns when the catalog's change is on
+        the disk, before which no file is deleted; None: the catalog takes care of it.
         """
         identifier = self._identifier(db, table)
         if durable is None:
@@ -72,7 +73,7 @@ class Iceberg(Transactions):
                 return False
             if java_class(error) != FILE_MISSING:
                 raise
-            files = None  # a power failure took the metadata, and nothing else names them
+            files = None  # a power failure lost the metadata, and nothing else names them
         dropped = bool(self._catalog.dropTable(identifier, False))
         durable()
         if dropped and files is not None:
@@ -122,7 +123,7 @@ class Iceberg(Transactions):
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
     def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
-        """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""
+        """DataFiles, with column bounds, of a folder of Parquet files; none if there is no folder."""
         path = self._classes.path(folder)
         if not path.getFileSystem(self._hadoop).exists(path):
             return []
@@ -134,7 +135,7 @@ class Iceberg(Transactions):
         )
 
     def folders(self, root: str) -> list[str]:
-        """The folders right below `root`, by name; none where there is no `root`."""
+        """The folders directly below `root`, by name; none if there is no `root`."""
         path = self._classes.path(root)
         system = path.getFileSystem(self._hadoop)
         if not system.exists(path):
@@ -176,7 +177,7 @@ class Iceberg(Transactions):
         )
 
     def hit_paths(self, table: Java) -> set[str]:
-        """The data files that any delete file may concern."""
+        """The data files that any delete file may affect."""
         with closing_java(table.newScan().planFiles()) as tasks:
             return {str(task.file().location()) for task in iterated(tasks) if not task.deletes().isEmpty()}
 

@@ -22,7 +22,7 @@ def iterated(iterable: Java) -> Iterator[Java]:
 
 
 def listed(elements: Java) -> list[Java]:
-    """A Java List. Python's own iteration over it ends in a Java exception, whose translation takes 20 ms."""
+    """A Java List. Python's own iteration over it ends with a Java exception, whose translation takes 20 ms."""
     return [elements.get(place) for place in range(elements.size())]
 
 
@@ -35,7 +35,7 @@ def closing_java(closeable: Java) -> Iterator[Java]:
 
 
 class Classes:
-    """A name that py4j looks up costs a call for each of its parts: those of every commit are looked up once."""
+    """py4j needs a call for each part of a name: the names that every commit uses are looked up once."""
 
     def __init__(self, jvm: Java) -> None:
         package = jvm.org.apache.iceberg

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from syncmgr.job.types.folding import folded_name
 
-FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and keeps it elsewhere
-UUID: Final = "uuid"  # a word that Iceberg takes as no property
-CHANGES: Final = "syncmgr.changes"  # told, and never stored: how often the table was changed since it was made
+FORMAT_VERSION: Final = "format-version"  # Iceberg accepts it as a property and stores it elsewhere
+UUID: Final = "uuid"  # a word that Iceberg does not accept as a property
+CHANGES: Final = "syncmgr.changes"  # reported, and never stored: how often the table was changed since it was created
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

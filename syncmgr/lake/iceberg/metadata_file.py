@@ -1,6 +1,6 @@
-"""A table's metadata file: JSON, or packed where the table's `write.metadata.compression-codec` is gzip.
+"""A table's metadata file: JSON, or compressed if the table's `write.metadata.compression-codec` is gzip.
 
-Owns: how its bytes are read and written; its name alone tells how, as Iceberg has it.
+Owns: how its bytes are read and written; only its name decides how, as in Iceberg.
 Must not know: what the metadata mean.
 """
 
@@ -14,7 +14,7 @@ PACKED: Final = (".gz.metadata.json", ".metadata.json.gz")  # the second by writ
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises OSError; ValueError where it is not whole."""
+    """Raises OSError; ValueError if it is not whole."""
     content = path.read_bytes()
     try:
         found: dict[str, Any] = json.loads(gzip.decompress(content) if _is_packed(path) else content)

@@ -1,6 +1,6 @@
-"""Files of a table that name other files by absolute paths, as they are where the lake stands in another folder.
+"""Files of a table that name other files by absolute paths, rewritten for a lake in another folder.
 
-Owns: where paths stand in metadata, manifests, deletion vectors and position deletes; lengths that change with them.
+Owns: where paths occur in metadata, manifests, deletion vectors and position deletes; lengths that change with them.
 Must not know: catalogs, which files there are.
 """
 
@@ -19,12 +19,12 @@ from syncmgr.lake.iceberg.named_files import Kind, Named
 from syncmgr.lake.iceberg.puffin import MAGIC
 
 PATH_OF_DELETE: Final = 2147483546  # the reserved field id of a position delete's file
-FOOTER: Final = 4 + 4 + 4  # of a Puffin file, behind its text: length, flags, magic
-FIRST_ROW_GROUP: Final = 4  # behind the magic number of a Parquet file
+FOOTER: Final = 4 + 4 + 4  # of a Puffin file, after its text: length, flags, magic
+FIRST_ROW_GROUP: Final = 4  # after the magic number of a Parquet file
 
 
 class NotMovableError(ValueError):
-    """A file that names what it should not, or in a form that is not known."""
+    """A file that names something it should not, or in an unknown form."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,14 +35,14 @@ class Move:
     new: Path
 
     def relative(self, location: str) -> Path:
-        """The place of a file below the old folder. Raises NotMovableError where it is not there."""
+        """The path of a file below the old folder. Raises NotMovableError if it is not there."""
         for prefix in self._prefixes():
             if location.startswith(prefix):
                 return Path(location[len(prefix) :])
         raise NotMovableError(f"'{location}' is not in {self.old}")
 
     def moved(self, location: str) -> str:
-        """Raises NotMovableError where it is not below the old folder."""
+        """Raises NotMovableError if it is not below the old folder."""
         for prefix in self._prefixes():
             if location == prefix[:-1] or location.startswith(prefix):
                 scheme = prefix[: -len(f"{self.old}/")]
@@ -54,7 +54,7 @@ class Move:
 
 
 def metadata(path: Path, move: Move) -> bytes:
-    """A metadata file, current or older, packed as it was."""
+    """A metadata file, current or older, compressed as before."""
     found = metadata_file.read(path)
     found["location"] = move.moved(found["location"])
     _move_each(found.get("snapshots", ()), "manifest-list", move)
@@ -84,7 +84,7 @@ def manifest_list(data: bytes, move: Move, lengths: Mapping[str, int]) -> bytes:
 
 
 def manifest(data: bytes, move: Move, lengths: Mapping[str, int]) -> bytes:
-    """Entries that say what is gone are moved with the others."""
+    """Entries for deleted files are moved with the others."""
     container = avro.read(data)
     for record in container.records:
         _move_file(record["data_file"], move, lengths)
@@ -106,7 +106,7 @@ def _move_file(file: dict[str, Any], move: Move, lengths: Mapping[str, int]) -> 
 
 
 def _bound(bound: dict[str, Any], move: Move) -> list[dict[str, Any]]:
-    """One that was cut short is left out: readers do without."""
+    """A truncated one is left out: readers do without it."""
     if bound["key"] != PATH_OF_DELETE:
         return [bound]
     try:
@@ -116,7 +116,7 @@ def _bound(bound: dict[str, Any], move: Move) -> list[dict[str, Any]]:
 
 
 def vectors(data: bytes, move: Move) -> bytes:
-    """A Puffin file: its blobs stay where they are, its footer names the data files anew."""
+    """A Puffin file: its blobs stay where they are, its footer gets the new names of the data files."""
     length, flags = struct.unpack("<I4s", data[-FOOTER:-4])
     begin = len(data) - FOOTER - length
     if data[-4:] != MAGIC or data[begin - 4 : begin] != MAGIC or any(flags):
@@ -131,7 +131,9 @@ def vectors(data: bytes, move: Move) -> bytes:
 
 
 def positions(path: Path, move: Move) -> bytes:
-    """A Parquet file of position deletes: the order of its rows is that of their paths, which all move alike."""
+    """A Parquet file of position deletes: the order of its rows is that of their paths, which all change in the same
+    way.
+    """
     table = pq.read_table(path, partitioning=None)
     at = table.schema.get_field_index("file_path")
     if at < 0:
@@ -146,7 +148,7 @@ def positions(path: Path, move: Move) -> bytes:
 
 
 def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) -> bytes | None:
-    """A file that stands at `path` as it is after the move; None: as it was. `lengths`: as with `manifest_list`.
+    """The new content of the file at `path` after the move; None: unchanged. `lengths`: as with `manifest_list`.
 
     What a file names must have been rewritten before it.
     """

@@ -1,4 +1,4 @@
-"""Which files a table is made of: all that its metadata name, of every snapshot that it keeps.
+"""The files of a table: all that its metadata name, for every snapshot that it keeps.
 
 Owns: the way from the metadata to the data files, read without Spark.
 Must not know: the catalog, what is done with the files.
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from syncmgr.lake.iceberg import avro, metadata_file
 
-DELETED: Final = 2  # the status of an entry that says what is gone
+DELETED: Final = 2  # the status of an entry for a deleted file
 POSITION_DELETES: Final = 1  # the content of a delete file
 
 
@@ -31,7 +31,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Named:
-    """A file as it is named: `location` may begin with a scheme. `bytes` None: its length is told nowhere."""
+    """A file as it is named: `location` may begin with a scheme. `bytes` None: its length is not recorded."""
 
     kind: Kind
     location: str
@@ -39,13 +39,13 @@ class Named:
 
 
 class NotATableError(ValueError):
-    """Metadata that are not those of a table of format 2 or later."""
+    """Metadata that do not belong to a table of format 2 or later."""
 
 
 class Tables:
-    """What tables name. `at`: where a named file can be read; it may take the file into keeping first.
+    """What tables name. `at`: where a named file can be read; it may save a copy of the file first.
 
-    A manifest never changes, so each is read once, however often its table is asked for.
+    A manifest never changes, so each is read once, however often its table is requested.
     """
 
     def __init__(self, at: Callable[[Named], Path]) -> None:
@@ -53,7 +53,7 @@ class Tables:
         self._known: dict[str, tuple[Named, ...]] = {}
 
     def files(self, metadata: Named) -> dict[str, Named]:
-        """By location. Raises what `at` does; NotATableError, ValueError, OSError where a file cannot be read."""
+        """By location. Raises what `at` does; NotATableError, ValueError, OSError if a file cannot be read."""
         found = {metadata.location: metadata}
         for named in of_metadata(metadata_file.read(self._at(metadata))):
             self._add(found, named)
@@ -74,7 +74,7 @@ class Tables:
 
 
 def of_metadata(metadata: Mapping[str, Any]) -> Iterator[Named]:
-    """What a metadata file names, but for older ones."""
+    """What a metadata file names, except older ones."""
     if "table-uuid" not in metadata or metadata.get("format-version", 0) < 2:
         raise NotATableError("it is no table of format 2 or later")
     for snapshot in metadata.get("snapshots", ()):
@@ -96,7 +96,7 @@ def of_list(records: list[dict[str, Any]]) -> Iterator[Named]:
 
 
 def of_manifest(records: list[dict[str, Any]]) -> Iterator[Named]:
-    """What a manifest names, but for what it says is gone."""
+    """What a manifest names, except deleted files."""
     for record in records:
         if record["status"] != DELETED:
             file = record["data_file"]

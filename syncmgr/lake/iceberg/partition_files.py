@@ -1,6 +1,6 @@
 """Files that Spark has written, each with the partition that its folders name.
 
-Owns: how a partition's values stand in the names of folders.
+Owns: how a partition's values appear in the names of folders.
 Must not know: what the files hold, what they are for.
 """
 

@@ -22,7 +22,7 @@ LEAST: Final = 4 + 4 + 8 + 4  # length, magic, count of bitmaps, CRC
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blob:
-    """Where the vector of one data file lies in its Puffin file; `rows`: how many rows it deletes."""
+    """The place of one data file's vector in its Puffin file; `rows`: how many rows it deletes."""
 
     offset: int
     length: int
@@ -30,7 +30,7 @@ class Blob:
 
 
 class BrokenVectorError(ValueError):
-    """Bytes that are no deletion vector."""
+    """Bytes that are not a deletion vector."""
 
 
 def vector_bytes(rows: BitMap) -> bytes:
@@ -41,7 +41,7 @@ def vector_bytes(rows: BitMap) -> bytes:
 
 
 def vector_rows(blob: bytes) -> BitMap:
-    """The inverse. Raises BrokenVectorError; OverflowError where rows need more than 32 bits."""
+    """The inverse. Raises BrokenVectorError; OverflowError if rows need more than 32 bits."""
     if len(blob) < LEAST:
         raise BrokenVectorError(f"{len(blob)} bytes are too few")
     [length], body, [crc] = struct.unpack(">I", blob[:4]), blob[4:-4], struct.unpack(">I", blob[-4:])
@@ -72,7 +72,7 @@ def puffin(vectors: Mapping[str, BitMap]) -> tuple[bytes, dict[str, Blob]]:
             {
                 "type": VECTOR_TYPE,
                 "fields": [ROW_POSITION],
-                "snapshot-id": -1,  # both are told by the manifest
+                "snapshot-id": -1,  # the manifest has both
                 "sequence-number": -1,
                 "offset": len(out),
                 "length": len(blob),

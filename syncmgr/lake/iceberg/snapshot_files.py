@@ -1,6 +1,6 @@
-"""Data and delete files of Iceberg tables as values, behind py4j beside `jvm` and `iceberg`.
+"""Data and delete files of Iceberg tables as values, through py4j like `jvm` and `iceberg`.
 
-Owns: Iceberg's JSON form of a file, which outlives the JVM, and what a snapshot is made of.
+Owns: Iceberg's JSON form of a file, which survives the JVM, and what a snapshot consists of.
 Must not know: keys, epochs, when something is called.
 """
 
@@ -36,12 +36,12 @@ class Content:
 
     @property
     def partition(self) -> str:
-        """What tells its partition and spec from every other."""
+        """What distinguishes its partition and spec from every other."""
         return json.dumps([self.facts["spec-id"], self.facts["partition"]])
 
     @property
     def place(self) -> tuple[str, int]:
-        """What tells it from every other, also from those in the same Puffin file."""
+        """What distinguishes it from every other, including those in the same Puffin file."""
         return self.path, self.facts.get("content-offset", 0)
 
 
@@ -92,7 +92,7 @@ def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Cont
 
 
 def contents_of(iceberg: Iceberg, table: Java) -> Contents:
-    """What the current snapshot is made of, read from its manifests."""
+    """What the current snapshot consists of, read from its manifests."""
     snapshot = table.currentSnapshot()
     if snapshot is None:
         return Contents(snapshot=None)
@@ -149,7 +149,7 @@ def vector_of(data: Content, puffin_path: str, puffin_bytes: int, blob: Blob) ->
 
 
 def write_bytes(table: Java, path: str, content: bytes) -> None:
-    """A new file in the table's storage. Raises where there is one."""
+    """A new file in the table's storage. Raises an error if it exists."""
     with closing_java(table.io().newOutputFile(path).create()) as out:
         out.write(content)
 

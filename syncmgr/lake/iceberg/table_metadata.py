@@ -19,7 +19,7 @@ from syncmgr.lake.spark.jvm import Java
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """What a table is made of now."""
+    """What a table consists of now."""
 
     snapshot: int
     data_files: int
@@ -47,11 +47,11 @@ class TableMetadata(JavaApi):
         return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
 
     def uuid(self, table: Java) -> str:
-        """One that was dropped and made anew has another."""
+        """A table that was dropped and recreated has another one."""
         return str(table.uuid())
 
     def token(self, table: Java, key: str) -> int:
-        """A number in the table's properties, 0 where it is not there."""
+        """A number in the table's properties, 0 if missing."""
         return int(table.properties().get(key) or 0)
 
     def property(self, table: Java, key: str) -> str | None:
@@ -66,8 +66,8 @@ class TableMetadata(JavaApi):
         return int(table.operations().current().formatVersion())
 
     def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
-        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or `expired`, as
-        far back as older metadata of the table list them, which are read only where one is missing.
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or with
+        `expired`, as far back as older metadata of the table list them, which are read only if one is missing.
         """
         known = tuple(marks)
         older = self._older_metadata(table) if expired else iter(())
@@ -88,7 +88,7 @@ class TableMetadata(JavaApi):
                 snapshot = table.snapshot(parent)
 
     def _older_metadata(self, table: Java) -> Iterator[Java]:
-        """Newest first, as far back as their files are there."""
+        """Newest first, as far back as their files exist."""
         io = table.io()
         for entry in reversed(listed(table.operations().current().previousFiles())):
             try:
@@ -97,7 +97,7 @@ class TableMetadata(JavaApi):
                 return
 
     def sequence(self, table: Java, snapshot: int) -> int | None:
-        """A snapshot's number in the order of the table's commits; None where older metadata do not list it either."""
+        """A snapshot's number in the order of the table's commits; None if older metadata do not list it either."""
         for metadata in chain((table,), self._older_metadata(table)):
             found = metadata.snapshot(snapshot)
             if found is not None:
@@ -127,12 +127,14 @@ class TableMetadata(JavaApi):
         return frozenset(int(snapshot.snapshotId()) for snapshot in listed(table.snapshots()))
 
     def older_snapshots(self, table: Java, snapshot: int) -> int:
-        """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""
+        """How many known snapshots come before one; 0 if that one was expired. They are listed oldest first."""
         found = table.snapshot(snapshot)
         return 0 if found is None else int(table.snapshots().indexOf(found))
 
     def oldest_kept(self, table: Java, kept: Kept) -> int | None:
-        """Before which snapshot all others may go; None: none may. A table that was rolled back is left as it is."""
+        """The snapshot before which all others may be expired; None: none may. A table that was rolled back is left as
+        it is.
+        """
         if kept.point is not None:
             return kept.point
         if not kept.last or table.currentSnapshot() is None:
@@ -145,13 +147,13 @@ class TableMetadata(JavaApi):
         return min((int(then), *kept.last), key=lambda snapshot: self.older_snapshots(table, snapshot))
 
     def committed_at(self, table: Java, snapshot: int) -> int | None:
-        """When, in Unix milliseconds; None where it was expired."""
+        """When, in Unix milliseconds; None if it was expired."""
         found = table.snapshot(snapshot)
         return None if found is None else int(found.timestampMillis())
 
     def earliest_from(self, table: Java, snapshot: int) -> int | None:
-        """The least time, in Unix milliseconds, of a snapshot and all that came later: by another clock one of those
-        may be older. None where it was expired.
+        """The earliest time, in Unix milliseconds, of a snapshot and all later ones: by another clock one of those may
+        be older. None if it was expired.
         """
         found = table.snapshot(snapshot)
         if found is None:
@@ -169,7 +171,9 @@ class TableMetadata(JavaApi):
         return found
 
     def behind(self, table: Java, now: float) -> float:
-        """Seconds by which a clock at `now` is behind the table's last commit; 0 for one that has left its name."""
+        """Seconds by which a clock at `now` is behind the table's last commit; 0 for one that no longer has its
+        name.
+        """
         current = table.operations().current()
         return 0.0 if current is None else float(current.lastUpdatedMillis()) / 1000 - now
 

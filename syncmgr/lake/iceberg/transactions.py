@@ -23,7 +23,7 @@ class Transactions(TableMetadata):
         return table.newTransaction()
 
     def table_of(self, transaction: Java) -> Java:
-        """The table as the transaction found it: what is to hold when it commits must be read from here."""
+        """The table as the transaction found it: anything that must hold when it commits has to be read from here."""
         return transaction.table()
 
     def add(self, delta: Java, rows: Iterable[Java], deletes: Iterable[Java], marks: Mapping[str, str]) -> None:
@@ -42,20 +42,22 @@ class Transactions(TableMetadata):
         update.commit()
 
     def finish(self, transaction: Java) -> int:
-        """Commits; the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        """Commits; returns the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or the outcome is
+        unknown.
+        """
         transaction.commitTransaction()
         return int(transaction.table().currentSnapshot().snapshotId())
 
     def commit(self, transaction: Java) -> None:
-        """An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        """An error of `jvm.REFUSED`: nothing was done, or the outcome is unknown."""
         transaction.commitTransaction()
 
     def update_schema(self, transaction: Java) -> Java:
-        """An UpdateSchema; its own commit puts it into the transaction, which no newer schema then takes."""
+        """An UpdateSchema; its own commit puts it into the transaction, which a newer schema then rejects."""
         return transaction.updateSchema()
 
     def add_column(self, update: Java, name: str, kind: str, doc: str, initial: str | None) -> None:
-        """An optional column; `initial`: what rows from before show, in the JSON of Iceberg's specification."""
+        """An optional column; `initial`: what older rows show, in the JSON of Iceberg's specification."""
         wanted = self._package.types.Types.fromPrimitiveString(kind)
         value = None
         if initial is not None:
@@ -68,15 +70,15 @@ class Transactions(TableMetadata):
         update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
 
     def empty(self, transaction: Java, marks: Mapping[str, str], part: Part | None = None) -> None:
-        """Deletes every row, of a part by which the table is cut or of all of it; refused if anyone added or deleted
-        some since the transaction opened.
+        """Deletes every row, of a part by which the table is partitioned or of all of it; refused if rows were added or
+        deleted since the transaction opened.
         """
         self.replace(transaction, (), marks, part)
 
     def replace(
         self, transaction: Java, rows: Iterable[Java], marks: Mapping[str, str], part: Part | None = None
     ) -> None:
-        """These files in the place of every row, refused as `empty` is; nothing of a table that has none."""
+        """Replaces all rows by these files, refused like `empty`; does nothing if there is no snapshot."""
         snapshot = transaction.table().currentSnapshot()
         if snapshot is None:
             return
@@ -92,7 +94,7 @@ class Transactions(TableMetadata):
         overwrite.commit()
 
     def _rows_of(self, part: Part | None) -> Java:
-        """A condition; of a part by which the table is cut whole files meet it, or none of their rows."""
+        """A condition; for a part by which the table is partitioned, it matches all rows of a file or none."""
         return (
             self._classes.always_true
             if part is None
@@ -100,18 +102,18 @@ class Transactions(TableMetadata):
         )
 
     def has_rows(self, table: Java, part: Part) -> bool:
-        """Whether a part has any, be they deleted."""
+        """Whether a part has any, even deleted ones."""
         with closing_java(table.newScan().filter(self._rows_of(part)).planFiles()) as files:
             return bool(files.iterator().hasNext())
 
     def pin(self, transaction: Java) -> None:
-        """Refuses the transaction where anybody commits anything before it: a change of the spec, and be it none, is
-        made for the metadata that it was begun with.
+        """Refuses the transaction if anything is committed before it: a change of the spec, even an empty one, applies
+        only to the metadata that it was begun with.
         """
         transaction.updateSpec().commit()
 
     def fenced_delta(self, transaction: Java) -> Java:
-        """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
+        """A RowDelta that is refused if rows or deletes were changed since the transaction opened."""
         table = transaction.table()
         delta = transaction.newRowDelta()
         snapshot = table.currentSnapshot()
@@ -124,8 +126,8 @@ class Transactions(TableMetadata):
         )
 
     def in_place(self, table: Java, update: Java) -> Java:
-        """A snapshot update that reads manifests in the calling thread where they are few: Iceberg looks only every
-        10 ms whether its own threads are done, several times in a commit.
+        """A snapshot update that reads manifests in the calling thread if they are few: Iceberg polls its own threads
+        only every 10 ms, several times per commit.
         """
         totals = self.current(table)
         if totals is None or totals.data_files + totals.delete_files > FEW_FILES:

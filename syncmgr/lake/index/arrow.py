@@ -1,4 +1,4 @@
-"""Rows of data files as Arrow: which type each of Iceberg's has there, and columns found by their ids.
+"""Rows of data files as Arrow: the Arrow type of each Iceberg type, and columns found by their ids.
 
 Owns: the types, promotion of older files' types, columns that a file lacks, ids of rows that move.
 Must not know: tables' history, what the rows mean.
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.keys import FIELD_ID, UnindexableError
 
-INITIAL: Final = b"syncmgr:initial"  # of a field: JSON of what rows of files without it show
+INITIAL: Final = b"syncmgr:initial"  # of a field: JSON of its value in rows of files without it
 
 ARROW: Final[Mapping[str, pa.DataType]] = {
     "boolean": pa.bool_(),
@@ -63,7 +63,7 @@ def _metadata(field: Field) -> dict[bytes, str]:
 
 
 def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows of a data file in a schema: columns by id, older types widened, initial values where the file has none."""
+    """Rows of a data file in a schema: columns by id, older types widened, initial values if the file has none."""
     by_id = _places(rows)
     if len(by_id) != len(rows.schema):
         raise UnindexableError("a data file has columns without ids")
@@ -76,7 +76,7 @@ def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _initial(field: pa.Field, count: int) -> pa.Array:
-    """NULL where nothing is told. Raises UnindexableError for a value of a type that we never create."""
+    """NULL if nothing is given. Raises UnindexableError for a value of a type that we never create."""
     told = field.metadata.get(INITIAL)
     if told is None:
         return pa.nulls(count, field.type)
@@ -103,8 +103,8 @@ def _places(rows: pa.Table) -> dict[int, int]:
 
 
 def lineage_of(rows: pa.Table, first: int | None, sequence: int) -> list[pa.Array]:
-    """The columns of LINEAGE: as the file has them, and where it has none by its place. `first`: the id of the first of
-    these rows, None where none was given out yet; `sequence`: the file's data sequence number.
+    """The columns of LINEAGE: as the file has them, otherwise by position. `first`: the id of the first of these rows,
+    None if none was assigned yet; `sequence`: the file's data sequence number.
     """
     by_id = _places(rows)
     ids = pa.nulls(len(rows), pa.int64()) if first is None else pa.array(range(first, first + len(rows)), pa.int64())

@@ -1,4 +1,4 @@
-"""The key index of one table: which row of which data file each key is, as of exactly one snapshot.
+"""The key index of one table: the row and data file of each key, as of exactly one snapshot.
 
 Owns: following the table from snapshot to snapshot, and what must be deleted when keys vanish.
 Must not know: commits, jobs, where the index is kept between starts, Java.
@@ -19,7 +19,7 @@ from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_o
 from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys, local
 
 DeletedRows = dict[int, BitMap]  # rows that must vanish, by file number
-READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held beside the index
+READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held in addition to the index
 
 
 @dataclass(kw_only=True, slots=True)
@@ -40,7 +40,9 @@ class IndexedFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeletePlan:
-    """What a commit does to files: `emptied` go, `vectors` hold all dead rows of each, `folded` are settled."""
+    """What a commit does to files: `emptied` are removed, `vectors` hold all dead rows of each, `folded` are
+    settled.
+    """
 
     rows: DeletedRows
     emptied: tuple[IndexedFile, ...]
@@ -50,12 +52,12 @@ class DeletePlan:
 
 
 class RolledBackError(Exception):
-    """Rows that were deleted are there again."""
+    """Rows that were deleted exist again."""
 
 
 class TableIndex:
-    """Not for two threads at once. It holds for `snapshot` only; None: for a table that has none. One that is `lost`
-    holds for nothing.
+    """Not thread-safe. It is valid for `snapshot` only; None: for a table that has none. One that is `lost` is not
+    valid at all.
 
     `pending`: rows that equality deletes of the snapshot hit; the next commit turns them into vectors.
     """
@@ -79,11 +81,11 @@ class TableIndex:
         return self._snapshot
 
     def advanced(self, before: int | None, snapshot: int | None, how: Callable[[], None]) -> None:
-        """It holds for `snapshot` once `how` has changed it; nothing else may say so.
+        """It is valid for `snapshot` once `how` has changed it; nothing else may set that.
 
-        `before`: the snapshot from which `how` leads there; of a commit the parent of its snapshot. Where the index
-        holds for another one, somebody committed in between whom Iceberg let pass: it holds for nothing and must
-        follow. The same where `how` fails.
+        `before`: the snapshot from which `how` leads there; for a commit the parent of its snapshot. If the index is
+        valid for another one, there was a commit in between that Iceberg let pass: it is not valid and must follow. The
+        same if `how` fails.
         """
         leads = not self.lost and self._snapshot == before
         self.lose()
@@ -92,21 +94,21 @@ class TableIndex:
             self._snapshot, self.lost = snapshot, False
 
     def lose(self) -> None:
-        """Nobody knows what the table is now."""
+        """The present state of the table is unknown."""
         self._snapshot, self.lost = None, True
 
     def distance(self, contents: Contents) -> int:
-        """How many rows must be read to follow there."""
+        """How many rows must be read to follow to that state."""
         new = sum(file.rows for file in contents.data if file.path not in self.numbers)
         known = {file.path for file in self.equality}
         return new + sum(file.rows for file in contents.equality if file.path not in known)
 
     def follow(self, contents: Contents) -> None:
-        """Makes it hold for another snapshot; only keys of files that are new to it are read.
+        """Makes it valid for another snapshot; only keys of files that are new to it are read.
 
-        Raises RolledBackError, UnindexableError; then it holds for nothing and must be made anew.
+        Raises RolledBackError, UnindexableError; then it is not valid and must be rebuilt.
         """
-        self.lost = False  # whatever it is, this leads there
+        self.lost = False  # whatever the state, this leads there
         self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
 
     def _take_over(self, contents: Contents) -> None:
@@ -121,7 +123,7 @@ class TableIndex:
             self._take_in(batch, dead, contents, vanished)
 
     def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
-        """Deleted rows of every data file whose deletes are not those that are known already."""
+        """Deleted rows of every data file whose deletes are not yet known."""
         by_position = _position_deletes(contents.positions)
         dead: dict[str, BitMap] = {}
         for content in contents.data:
@@ -141,7 +143,7 @@ class TableIndex:
         return vector.place == file.vector.place
 
     def _refuse_return(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
-        """Rows that were dead and live again, after a roll-back: their keys are not in the index any more."""
+        """Rows that were dead and live again, after a rollback: their keys are no longer in the index."""
         there = {file.path for file in contents.data}
         left = {file.path for file in contents.equality}
         folded = any(file.path not in left for file in self.equality)
@@ -152,7 +154,7 @@ class TableIndex:
                     raise RolledBackError
 
     def _forget(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
-        """Entries in files that went, and in rows that others deleted, lead nowhere."""
+        """Entries for removed files, and for rows that others deleted, lead nowhere."""
         there = {file.path for file in contents.data}
         gone = {number for path, number in self.numbers.items() if path not in there}
         changed = {self.numbers[path]: rows for path, rows in dead.items() if path in self.numbers}
@@ -213,7 +215,7 @@ class TableIndex:
         contents: Contents,
         vanished: tuple[Keys, Words] | None,
     ) -> None:
-        """New files. A key that has a live row already is there twice: then nobody can tell which row is meant."""
+        """New files. A key that already has a live row would exist twice: then it is undecidable which row is meant."""
         taken = [self._rows_of(content, dead.get(content.path, BitMap()), contents) for content in batch]
         keys = joined([part for part, _ in taken])
         at = np.concatenate([part for _, part in taken])
@@ -242,7 +244,7 @@ class TableIndex:
         return keys.take(alive), places(number, np.flatnonzero(alive))
 
     def number(self, content: Content, dead: BitMap, vector: Content | None) -> int:
-        """The lowest number that no file has: numbers of files that went are used again."""
+        """The lowest number that no file has: numbers of removed files are reused."""
         number = len(self.files)
         if number in self.files:
             number = next(free for free in range(number) if free not in self.files)
@@ -251,7 +253,9 @@ class TableIndex:
         return number
 
     def strike(self, vanished: Keys | None) -> tuple[DeletePlan, Words]:
-        """What deletes the rows of these keys and all pending ones, and where each key was found. Changes nothing."""
+        """The strike that deletes the rows of these keys and all pending ones, and where each key was found. Changes
+        nothing.
+        """
         at = np.zeros(0, np.int64) if vanished is None else self.keys.find(vanished)
         rows = grouped(at[at != NOWHERE])
         for number, more in self.pending.items():
@@ -281,8 +285,8 @@ class TableIndex:
         self.pending, self.equality = {}, ()
 
     def move_rows(self, files: Mapping[int, Words], target: int | None) -> None:
-        """Files were copied into `target`, None where no row was left. By file number: for each row its place in the
-        copy, NOWHERE for one that was not copied.
+        """Files were copied into `target`, None if no row was left. By file number: for each row its place in the copy,
+        NOWHERE for one that was not copied.
         """
 
         def translate(at: Words) -> Words:
@@ -307,7 +311,7 @@ class TableIndex:
 
 
 def unsettled(pending: DeletedRows, files: Mapping[int, IndexedFile]) -> DeletedRows:
-    """What is left of pending rows: those that are not dead yet, of files that are there."""
+    """What is left of pending rows: those that are not dead yet, in existing files."""
     left = {number: rows - files[number].dead for number, rows in pending.items() if number in files}
     return {number: rows for number, rows in left.items() if rows}
 
@@ -327,7 +331,7 @@ def grouped(at: Words) -> DeletedRows:
 
 
 def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words:
-    """Places as they are, NOWHERE in files that went and for rows that are dead."""
+    """Places as they are, NOWHERE for removed files and dead rows."""
     moved = np.array(at)
     numbers, rows = files_of(at), rows_of(at)
     for number in np.unique(numbers).tolist():
@@ -340,7 +344,7 @@ def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words
 
 
 def _last_delete(keys: Keys, vanished: tuple[Keys, Words]) -> NDArray[np.int64]:
-    """For each key the last sequence number at which it was deleted, -1 where it never was."""
+    """For each key the last sequence number at which it was deleted, -1 if it never was."""
     deletes = KeyIndex()
     deletes.add(*vanished)
     return deletes.find(keys)

@@ -1,6 +1,6 @@
-"""The key index of a table on disk, so that a restart need not read the table.
+"""The key index of a table on disk, so that a restart does not have to read the table.
 
-Owns: the files of one folder. They are never fsynced: each is checked when it is read, and what is wrong is dropped.
+Owns: the files of one folder. They are never fsynced: each is checked when it is read, and dropped if it is wrong.
 Must not know: when an index is saved, whether it still fits its table.
 """
 
@@ -40,7 +40,7 @@ class Picture:
 
 
 def picture(index: TableIndex) -> Picture:
-    """To be called while nobody changes the index; `save` may then take its time."""
+    """To be called while the index is not being changed; `save` may then take its time."""
     return Picture(
         snapshot=index.snapshot,
         runs=index.keys.runs,
@@ -103,7 +103,7 @@ class IndexStore:
                 path.unlink()
 
     def load(self, shape: KeyShape) -> TableIndex | None:
-        """What was saved last, None where there is nothing or something is wrong with it: that is logged."""
+        """What was saved last, None if there is nothing or something is wrong with it, which is logged."""
         if not (self._folder / HEAD).exists():
             return None
         try:
@@ -152,7 +152,7 @@ class IndexStore:
         index.pending = unsettled(index.pending, index.files)  # earlier versions kept what was settled
 
     def _run(self, saved: Mapping[str, Any]) -> Run:
-        """Mapped: only what a look-up touches comes into memory."""
+        """Mapped: only what a lookup touches is loaded into memory."""
         rows, path = saved["rows"], self._folder / saved["file"]
         if path.stat().st_size != rows * saved["arrays"] * 8:
             raise ValueError(f"{path.name} has the wrong size")

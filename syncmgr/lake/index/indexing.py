@@ -1,4 +1,4 @@
-"""Whether the key index of a table may be used, and how it comes to hold again when it does not.
+"""Whether the key index of a table may be used, and how it becomes valid again.
 
 Owns: its states, its lock, when it is built, saved and given up.
 Must not know: what a commit does with it, how places are found.
@@ -27,7 +27,7 @@ from syncmgr.lake.spark.jvm import Java
 if TYPE_CHECKING:
     from syncmgr.lake.iceberg.layout import Field
 
-AT_ONCE_BYTES: Final = 16_000_000  # of new entries: so much a commit reads itself, a second of work at most
+AT_ONCE_BYTES: Final = 16_000_000  # of new entries: a commit reads this many itself, a second of work at most
 RETRY_SECOND: Final = 600.0
 SAVE_SECOND: Final = 60.0
 
@@ -64,7 +64,7 @@ class Budget:
         self._used: dict[int, int] = {}
 
     def claim(self, owner: object, size: int) -> None:
-        """Raises UnindexableError where it does not fit."""
+        """Raises UnindexableError if it does not fit."""
         with self._lock:
             others = sum(used for number, used in self._used.items() if number != id(owner))
             if others + size > self._most():
@@ -80,7 +80,7 @@ class Budget:
 
 
 class Indexing:
-    """The index of one table. Who holds `lock` may use it and commit to the table; `follow_up` takes it itself."""
+    """The index of one table. The holder of `lock` may use it and commit to the table; `follow_up` takes it itself."""
 
     def __init__(self, folder: Path, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         """`folder`: of all indexes."""
@@ -92,17 +92,17 @@ class Indexing:
         self._state = State.BUILDING
         self._reason: str | None = None
         self._off_until = 0.0
-        self._identifier: tuple[Field, ...] | None = None  # of the table as it was looked at last
+        self._identifier: tuple[Field, ...] | None = None  # of the table as last seen
         self._saved: tuple[float, int | None] = clock(), None
         self._missing = 0
         self._aside = False
 
     def usable(self, iceberg: Iceberg, table: Java) -> TableIndex | None:
-        """The index, holding for the table's current snapshot; None: equality deletes have to do."""
+        """The index, valid for the table's current snapshot; None: equality deletes have to be used."""
         if self._aside or self._rests(iceberg, table):
             return None
         if self._state is State.BUILDING and self._index is not None:
-            return None  # whoever builds it works on it without the lock
+            return None  # the builder works on it without the lock
         try:
             index = self._opened(iceberg, table)
         except UnindexableError as error:
@@ -110,7 +110,7 @@ class Indexing:
             return None
         if self._holds(index, table):
             return index
-        table.refresh()  # loaded before it had the lock, it may lie behind a commit that the index has seen
+        table.refresh()  # loaded without the lock, it may be older than a commit that the index has seen
         return index if self._holds(index, table) else self._brought(index, contents_of(iceberg, table))
 
     def _rests(self, iceberg: Iceberg, table: Java) -> bool:
@@ -134,7 +134,7 @@ class Indexing:
 
     @contextmanager
     def _undone_if_it_fails(self) -> Iterator[None]:
-        """An index that was changed half-way must never be used: it would forget rows that must vanish."""
+        """A half-changed index must never be used: it would miss rows that must vanish."""
         try:
             yield
         except RolledBackError:
@@ -167,7 +167,7 @@ class Indexing:
 
     @contextmanager
     def moving(self, missing: int) -> Iterator[None]:
-        """While the index takes in a commit. `missing`: keys that should have had a row and had none."""
+        """While the index takes in a commit. `missing`: keys that should have had a row but had none."""
         self._missing += missing
         if missing:
             log.info("%s keys of table %s were changed at the source and had no row here", missing, self._table)
@@ -177,7 +177,7 @@ class Indexing:
             self._budget.claim(self, self._index.nbytes)
 
     def lost(self) -> None:
-        """A commit whose outcome nobody knows: the next one looks at the table."""
+        """A commit whose outcome is unknown: the next one checks the table."""
         if self._index is not None and self._state is State.READY:
             self._index.lose()
 
@@ -203,7 +203,7 @@ class Indexing:
 
     @contextmanager
     def set_aside(self) -> Iterator[None]:
-        """While somebody else rewrites files, and would give way to vectors on them: epochs write equality deletes."""
+        """While another engine rewrites files, and would yield to vectors on them: epochs write equality deletes."""
         with self.lock:
             self._aside = True
         try:

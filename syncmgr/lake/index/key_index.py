@@ -21,7 +21,7 @@ MOST_RUNS: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Keys:
-    """Keys as numbers: the exact value of a single integer key, else both halves of a 128-bit hash."""
+    """Keys as numbers: the exact value of a single integer key, otherwise both halves of a 128-bit hash."""
 
     high: Words
     low: Words | None = None
@@ -49,13 +49,13 @@ class Keys:
 
 
 def joined(parts: list[Keys]) -> Keys:
-    """One behind the other. At least one part."""
+    """Concatenated. At least one part."""
     low = None if parts[0].low is None else np.concatenate([part.low for part in parts if part.low is not None])
     return Keys(high=np.concatenate([part.high for part in parts]), low=low)
 
 
 def places(file: int, rows: Words) -> Words:
-    """Rows of a file as places. Raises OverflowError where 32 bits do not hold them."""
+    """Rows of a file as places. Raises OverflowError if they exceed 32 bits."""
     if not 0 <= file <= MOST_FILES:
         raise OverflowError(f"file number {file} has more than 31 bits")
     last = int(np.max(rows, initial=0))
@@ -76,7 +76,7 @@ def rows_of(at: Words) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """Sorted distinct keys and their places; NOWHERE: a key that went, which hides older runs."""
+    """Sorted distinct keys and their places; NOWHERE: a removed key, which hides older runs."""
 
     keys: Keys
     at: Words
@@ -91,7 +91,7 @@ class Run:
 
 
 def _found(run: Keys, keys: Keys) -> tuple[NDArray[np.bool_], Words]:
-    """Which keys a run has, and where in it. Hashes that agree in one half are told apart by the other."""
+    """Which keys a run has, and where in it. Hashes that agree in one half are distinguished by the other."""
     at = np.searchsorted(run.high, keys.high).astype(np.int64)
     hit = at < len(run)
     hit[hit] = run.high[at[hit]] == keys.high[hit]
@@ -109,7 +109,7 @@ def _found(run: Keys, keys: Keys) -> tuple[NDArray[np.bool_], Words]:
 
 
 def merged(new: Run, old: Run, *, oldest: bool) -> Run:
-    """Both as one; what `new` says counts. `oldest`: nothing lies below, so keys that went need no mention."""
+    """Both merged; `new` wins. `oldest`: nothing is below, so removed keys need no entry."""
     kept = np.ones(len(old), np.bool_)
     hit, at = _found(old.keys, new.keys)
     kept[at[hit]] = False
@@ -128,13 +128,13 @@ def merged(new: Run, old: Run, *, oldest: bool) -> Run:
 
 
 class KeyIndex:
-    """Not for two threads at once. `runs`: newest first; none of them is ever changed, only replaced."""
+    """Not thread-safe. `runs`: newest first; none of them is ever changed, only replaced."""
 
     def __init__(self, runs: tuple[Run, ...] = ()) -> None:
         self.runs = runs
 
     def __len__(self) -> int:
-        """Entries, those of keys that went and hidden ones included."""
+        """Entries, including removed keys and hidden ones."""
         return sum(len(run) for run in self.runs)
 
     @property
@@ -142,7 +142,7 @@ class KeyIndex:
         return sum(run.nbytes for run in self.runs)
 
     def find(self, keys: Keys) -> Words:
-        """The place of each key, NOWHERE where it has none."""
+        """The place of each key, NOWHERE if it has none."""
         found = np.full(len(keys), NOWHERE, np.int64)
         left = np.arange(len(keys), dtype=np.int64)
         for run in self.runs:
@@ -154,7 +154,7 @@ class KeyIndex:
         return found
 
     def add(self, keys: Keys, at: Words) -> None:
-        """Distinct keys and where each is from now on, NOWHERE for one that went."""
+        """Distinct keys and where each is from now on, NOWHERE for a removed one."""
         if not len(keys):
             return
         order = keys.order()
@@ -167,7 +167,7 @@ class KeyIndex:
         self.runs = (merged(new, old, oldest=not rest), *rest)
 
     def settle(self) -> None:
-        """Makes it one run without keys that went."""
+        """Merges it into one run without removed keys."""
         while len(self.runs) > 1:
             self._merge()
         if self.runs:
@@ -176,7 +176,7 @@ class KeyIndex:
             self.runs = (run if there.all() else Run(keys=run.keys.take(there), at=run.at[there]),)
 
     def move(self, files: NDArray[np.bool_], translate: Callable[[Words], Words]) -> None:
-        """New places for every entry in a file f with files[f]; NOWHERE where the row is no more."""
+        """New places for every entry in a file f with files[f]; NOWHERE if the row no longer exists."""
         self.runs = tuple(_moved(run, files, translate) for run in self.runs)
 
     def entries(self) -> Iterator[tuple[Keys, Words]]:

@@ -1,4 +1,4 @@
-"""Keys of rows as numbers that can be compared: of staged rows and of rows in data files alike.
+"""Keys of rows as comparable numbers: both of staged rows and of rows in data files.
 
 Owns: the canonical form of a key, and how key columns are read from Parquet files.
 Must not know: the index, tables, commits.
@@ -38,8 +38,8 @@ class UnindexableError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyShape:
-    """The key columns of a table, in the order of its layout. `seed`: of the hashes of one index, that nobody who
-    chooses keys can know: two keys of one hash are one key.
+    """The key columns of a table, in the order of its layout. `seed`: of the hashes of one index, unknown to anyone who
+    can choose keys: two keys with one hash count as one key.
     """
 
     fields: tuple[Field, ...]
@@ -76,7 +76,7 @@ def seeded(shape: KeyShape) -> KeyShape:
 
 
 def refuse_other_key(keys: Iterable[str], shape: KeyShape) -> None:
-    """Raises UnindexableError where a channel's key is not the one by which the table is indexed."""
+    """Raises UnindexableError if a channel's key is not the one by which the table is indexed."""
     if {folded_name(key) for key in keys} != {folded_name(each.name) for each in shape.fields}:
         names = ", ".join(each.name for each in shape.fields)
         raise UnindexableError(f"the table's identifier ({names}) is not the key of the job ({', '.join(keys)})")
@@ -84,10 +84,10 @@ def refuse_other_key(keys: Iterable[str], shape: KeyShape) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochKeys:
-    """The distinct keys that an epoch touches. `known`: the first change says that the row was there before.
+    """The distinct keys that an epoch touches. `known`: the first change says that the row existed before.
 
-    `last`: the number of each key's last change, counted through the segment's files; `live`: it is no delete.
-    `complete`: no change has a key that is NULL.
+    `last`: the number of each key's last change, counted through the segment's files; `live`: it is not a delete.
+    `complete`: no change has a NULL key.
     """
 
     keys: Keys
@@ -106,9 +106,9 @@ class EpochKeys:
 
 
 def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
-    """A key that is NULL is left out: the write refuses it.
+    """A NULL key is left out: the write refuses it.
 
-    Raises UnindexableError where a source type has no canonical form in its target type.
+    Raises UnindexableError if a source type has no canonical form in its target type.
     """
     mapped = {folded_name(one.target): one for one in channel.columns}
     sources = [mapped[folded_name(field.name)] for field in shape.fields]
@@ -137,7 +137,7 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
 
 
 def inserted_keys(parts: list[Keys]) -> EpochKeys:
-    """Of rows whose keys all differ, none of which is known to have been there."""
+    """Of rows whose keys all differ, none of which is known to have existed."""
     keys = joined(parts)
     order = keys.order()
     none = np.zeros(len(keys), np.bool_)
@@ -151,7 +151,7 @@ def _key_column(mapped: MappedColumn, rows: pa.Table) -> pa.ChunkedArray:
 
 
 def _plain(expression: str) -> str:
-    """The source column behind a key: keys are never computed."""
+    """The source column that fills a key: keys are never computed."""
     return expression[1:-1].replace("``", "`")
 
 
@@ -190,7 +190,7 @@ def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> Keys:
 
 
 def _join(parts: tuple[bytes, ...]) -> bytes:
-    """Lengths keep ("a", "bc") and ("ab", "c") apart."""
+    """Lengths distinguish ("a", "bc") from ("ab", "c")."""
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 

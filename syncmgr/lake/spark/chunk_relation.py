@@ -1,6 +1,6 @@
 """The rows of a chunk as Spark reads them.
 
-Owns: the relation that has the columns of a segment, which rows are left out of it and told.
+Owns: the relation that has the columns of a segment, which rows are left out of it and reported.
 Must not know: chunks' plans, commits, where the rows go, how a source reads.
 """
 
@@ -18,7 +18,7 @@ from syncmgr.lake.spark.chunk_values import CheckedColumn, dead_letters, held, k
 
 
 def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
-    """Its wanted columns in the types of a segment, `_op` and `_seq`; one partition. Reads nothing yet but the types.
+    """Its wanted columns in the types of a segment, `_op` and `_seq`; one partition. Reads only the types so far.
 
     Nothing is pushed down: WHERE means what Spark says.
     """
@@ -30,7 +30,7 @@ def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
 
 
 def letters(spark: SparkSession, chunk: ChunkRows, token: str) -> tuple[DeadLetter, ...]:
-    """Of the rows that `relation` leaves out, in a reading of its own, which needs no hand-shake."""
+    """Of the rows that `relation` leaves out, in a separate read, which needs no handshake."""
     columns = _held(chunk)
     out = kept_out(chunk, columns)
     if out is None:

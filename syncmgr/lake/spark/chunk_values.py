@@ -1,4 +1,4 @@
-"""What of a chunk's rows no target holds, in Spark's words.
+"""The values of a chunk's rows that no target holds, in Spark SQL.
 
 Owns: the conditions over the columns of a chunk's SELECT, the dead letters of a snapshot.
 Must not know: connections, commits, where the rows go.
@@ -24,7 +24,7 @@ from syncmgr.job.types.fitting import beyond_sql
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.lake.spark.segment import spark_type
 
-MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as text, which may be no such moment
+MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as text, which may not be a valid moment
 NO_DATE: Final = "there is no such date"
 UNHELD: Final = "syncmgr: {column} | {reason} | "
 _REFUSED: Final = re.compile(
@@ -36,7 +36,7 @@ _REFUSED: Final = re.compile(
 class CheckedColumn:
     """A column of a chunk: `wire` is its name in the SELECT, `sql` its value in the type of a segment.
 
-    `unheld`: that no target holds the value, None where each is held, and `reason` why.
+    `unheld`: the condition that no target holds the value, None if each is held, and `reason` why.
     """
 
     column: SourceColumn
@@ -51,7 +51,7 @@ def _rules(chunk: ChunkRows) -> ValueRules:
 
 
 def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> CheckedColumn:
-    """Where the job stops at what is no moment the cast fails."""
+    """If the job stops at an invalid moment, the cast fails."""
     kind = spark_type(arrow_type(column))
     tried = _rules(chunk).tolerant and column.type in MOMENTS
     sql = f"{'TRY_CAST' if tried else 'CAST'}({wire} AS {kind})"
@@ -69,9 +69,9 @@ def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> CheckedColumn:
 
 
 def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
-    """What the segment holds; a NULL in place of a value is refused later where the target does not allow it.
+    """What the segment holds; a NULL instead of a value is refused later if the target does not allow it.
 
-    Where the job stops at such a value, reading it fails with what `refused` understands.
+    If the job stops at such a value, reading it fails with an error that `refused` recognizes.
     """
     if one.unheld is None:
         return one.sql
@@ -87,7 +87,7 @@ def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
 
 
 def refused(text: str, table: str) -> SyncError | None:
-    """The error of a value at which a job stops; None where Spark's words tell of something else."""
+    """The error of a value at which a job stops; None if Spark's message is about something else."""
     found = _REFUSED.search(text)
     if found is None:
         return None
@@ -97,14 +97,14 @@ def refused(text: str, table: str) -> SyncError | None:
 
 
 def kept_out(chunk: ChunkRows, columns: list[CheckedColumn]) -> str | None:
-    """Of which rows become dead letters; None: of none."""
+    """The condition for rows that become dead letters; None: no row does."""
     unheld = [one.unheld for one in columns if one.unheld is not None]
     dead = _rules(chunk).policy is OnValueError.DEAD_LETTER and unheld
     return " OR ".join(unheld) if dead else None
 
 
 def dead_letters(rows: DataFrame, columns: list[CheckedColumn], *, token: str, most: int) -> tuple[DeadLetter, ...]:
-    """Of rows that are kept out, as they are now; one that changes meanwhile comes through the binlog as well."""
+    """Of rows that are kept out, as they are now; one that changes meanwhile also comes through the binlog."""
     told = [f"{_text(one)} AS {one.wire}" for one in columns]
     which = [f"{one.unheld} AS bad_{one.wire}" for one in columns if one.unheld is not None]
     dead = rows.selectExpr(*told, *which).limit(most).collect()

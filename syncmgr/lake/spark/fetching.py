@@ -1,6 +1,6 @@
-"""How jars come: from their folder, else from Maven by Spark's Ivy, once for all frontends that share the folder.
+"""Where jars come from: their folder, or else Maven by Spark's Ivy, once for all frontends that share the folder.
 
-Owns: who fetches while the others wait, what becomes of a jar that is not the right one.
+Owns: who fetches while the others wait, what happens to a jar that is not the right one.
 Must not know: which JVM loads a jar, and when.
 """
 
@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 class Jars:
     """Those of one lake. Every method may be called from any thread.
 
-    They raise JARS_MISSING, JAR_ALTERED, NOT_WRITABLE, JAVA_MISSING; LAKE_STARTING where somebody has killed the JVM
-    that fetches. `progress` hears one line at a time.
+    They raise JARS_MISSING, JAR_ALTERED, NOT_WRITABLE, JAVA_MISSING; LAKE_STARTING if the JVM that fetches was killed.
+    `progress` receives one line at a time.
     """
 
     def __init__(self, place: launch.LakePlace) -> None:
@@ -53,7 +53,7 @@ class Jars:
         return self._ours((MYSQL_DRIVER,), progress)[0]
 
     def stop(self) -> None:
-        """Nothing is fetched any more."""
+        """No more fetching."""
         self._stopping.set()
         process = self._process
         if process is not None:
@@ -63,7 +63,7 @@ class Jars:
         found = self._found(packages)
         if len(found) < len(packages):
             with self._alone(progress):
-                found = self._found(packages)  # another frontend may have brought them meanwhile
+                found = self._found(packages)  # another frontend may have fetched them meanwhile
                 self._fetch([package for package in packages if package not in found], progress)
             found = self._found(packages)
         return [found[package] for package in packages]
@@ -73,7 +73,7 @@ class Jars:
         return {package: path for package, path in whole if path is not None}
 
     def _fetch(self, packages: Sequence[Package], progress: Progress) -> None:
-        """Into a folder of its own: what Ivy finds in an old one it believes."""
+        """Into a separate folder: Ivy trusts whatever it finds in an old one."""
         if not packages:
             return
         own = self._folders.own
@@ -89,7 +89,7 @@ class Jars:
                 fetched.replace(own / package.file)
 
     def _listed(self, packages: str, progress: Progress) -> list[Path]:
-        """Of packages that the operator chose: what Ivy brings for them is theirs."""
+        """Of packages that the operator chose: whatever Ivy fetches for them belongs to them."""
         if not (self._folders.of_list(packages) / COMPLETE).is_file():
             with self._alone(progress):
                 folder = self._folders.of_list(packages)
@@ -116,7 +116,7 @@ class Jars:
 
     @contextlib.contextmanager
     def _alone(self, progress: Progress) -> Iterator[None]:
-        """No other frontend fetches into the folder; what one left behind that was killed is gone."""
+        """No other frontend fetches into the folder; what a killed one left behind is removed."""
         own = self._folders.own
         try:
             own.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class Jars:
 
 
 def fetching_settings(conf: Mapping[str, str], packages: str, folder: Path) -> dict[str, str]:
-    """Of a JVM that only brings jars."""
+    """Of a JVM that only fetches jars."""
     # the class is in one of them
     rest = {key: value for key, value in conf.items() if value != launch.LOCAL_FILES}
     own = {"spark.jars.packages": packages, "spark.jars.ivy": str(folder)}
@@ -148,7 +148,7 @@ def fetching_settings(conf: Mapping[str, str], packages: str, folder: Path) -> d
 
 
 def _open_as(folder: Path, path: Path, bits: int) -> None:
-    """A file of ours is for whom its folder is: for nobody else, unless the operator shares that."""
+    """A file of ours has the readers of its folder: no others, unless the operator shares that."""
     with contextlib.suppress(PermissionError):  # another user's lock
         path.chmod(folder.stat().st_mode & bits | 0o600)
 

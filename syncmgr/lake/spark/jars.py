@@ -1,6 +1,6 @@
-"""The jars that Spark's JVM loads: which, and where they lie.
+"""The jars that Spark's JVM loads: which, and where they are.
 
-Owns: our packages with their checksums and licences, the folders where jars are looked for, whether a jar is whole.
+Owns: our packages with their checksums and licences, the folders searched for jars, whether a jar is whole.
 Must not know: how a jar is fetched, what a JVM does with it.
 """
 
@@ -51,7 +51,7 @@ OF_THE_LAKE: Final = (
         licence="Apache-2.0",
     ),
 )
-# Of another licence than the rest, so nobody has it who has not asked for the rows of a MySQL server.
+# Under another licence than the rest, so only users who want the rows of a MySQL server get it.
 MYSQL_DRIVER: Final = Package(
     name="com.mysql:mysql-connector-j:9.5.0",
     sha256="f2ca3dfaf00d4aa311470db7ea3051962944ba0cb60005a2f75467549c39f425",
@@ -61,13 +61,15 @@ MYSQL_DRIVER: Final = Package(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JarFolders:
-    """`own`: where jars are kept, and may be put by hand. `older`: where earlier versions kept them, which is read."""
+    """`own`: where jars are kept, and may be placed by hand. `older`: where earlier versions kept them, which is also
+    read.
+    """
 
     own: Path
     older: Path
 
     def whole(self, package: Package) -> Path | None:
-        """Where it lies as it must be."""
+        """Where there is an intact one."""
         return next((path for path in self.places(package) if digest(path) == package.sha256), None)
 
     def places(self, package: Package) -> Iterator[Path]:
@@ -77,7 +79,7 @@ class JarFolders:
 
     def of_list(self, packages: str) -> Path:
         """Of packages that the operator has listed: a folder for each list, since two versions of a jar must not meet.
-        Where none is complete, the one that is to be filled.
+        If none is complete, the one that is to be filled.
         """
         name = hashlib.sha256(packages.encode()).hexdigest()[:16]
         here = [folder / name for folder in (self.own, self.older)]
@@ -94,7 +96,7 @@ def digest(path: Path) -> str | None:
 
 
 def users_folder() -> Path | None:
-    """Where all frontends of a user keep their jars; None of a user who has no home."""
+    """Where all frontends of a user keep their jars; None for a user without a home."""
     try:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:

@@ -1,6 +1,6 @@
 """Which Java runs Spark.
 
-Owns: where a Java 17 or 21 is looked for, and the words when there is none.
+Owns: where a Java 17 or 21 is searched for, and the message if there is none.
 Must not know: Spark, how a JVM is started.
 """
 
@@ -41,7 +41,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _major_version(home: Path) -> int | None:
-    """From the `release` file that every JDK and JRE ships; None where this is no Java home."""
+    """From the `release` file that every JDK and JRE ships; None if this is not a Java home."""
     if not (home / "bin" / "java").is_file():
         return None
     try:

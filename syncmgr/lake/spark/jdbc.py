@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import SyncError
 from syncmgr.lake.spark import jvm
 
-FAILURE_SECOND: Final = 4.0  # less than until a table is tried again
+FAILURE_SECOND: Final = 4.0  # less than the wait before a table is retried
 
 
 class Driver:
-    """MySQL's, which a JVM does not have until somebody wants rows of a source. Any thread."""
+    """MySQL's, which a JVM does not load until rows of a source are needed. Any thread."""
 
     def __init__(self, bring: Callable[[], Path]) -> None:
         self._bring = bring
@@ -27,7 +27,7 @@ class Driver:
         self._failure: tuple[float, SyncError] | None = None  # monotonic
 
     def load(self, spark: SparkSession, name: str) -> None:
-        """The class of that name, once for each JVM; one that the operator has given it is left alone.
+        """The class of that name, once for each JVM; one that the operator provides is left alone.
 
         Raises what Jars raise.
         """
@@ -36,7 +36,7 @@ class Driver:
                 jvm.add_jar(spark, self._brought())
 
     def _brought(self) -> Path:
-        """Whoever has waited for somebody else's attempt hears how that ended: each one starts a JVM."""
+        """A caller that has waited for another's attempt gets the result of that: each attempt starts a JVM."""
         if self._failure is not None and time.monotonic() - self._failure[0] < FAILURE_SECOND:
             raise SyncError(self._failure[1].code, **self._failure[1].context)
         try:

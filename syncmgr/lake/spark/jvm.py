@@ -1,4 +1,4 @@
-"""Spark behind PySpark's py4j: with `iceberg` the only module that calls into the lake's JVM.
+"""Spark through PySpark's py4j: with `iceberg` the only module that calls into the lake's JVM.
 
 Owns: the gateway, what a Java error means, plans and job groups.
 Must not know: epochs, jobs, when something is called.
@@ -27,12 +27,12 @@ Java = Any  # an object of the JVM
 
 REFUSED: Final = frozenset(
     {
-        "org.apache.iceberg.exceptions.ValidationException",  # somebody changed what we relied on
-        "org.apache.iceberg.exceptions.CommitFailedException",  # somebody was faster, as far as the catalog knows
-        "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself tells which
+        "org.apache.iceberg.exceptions.ValidationException",  # another writer changed what we relied on
+        "org.apache.iceberg.exceptions.CommitFailedException",  # another writer was faster, as far as the catalog knows
+        "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself shows which
     },
 )
-CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the table is as it will be
+CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the outcome is known
 MOST_CAUSES: Final = 10
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 JAVA_ERRORS: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
@@ -41,16 +41,16 @@ JAVA_ERRORS: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  #
 def connect(port: int, secret: str, secrets: Iterable[str] = ()) -> SparkSession:
     """The session of a JVM that has announced its port.
 
-    `secrets`: keys of its settings that are wanted no more among the properties of Java, where spark-submit puts all.
+    `secrets`: keys of its settings to be removed from the properties of Java, where spark-submit puts all of them.
 
-    Raises LAKE_FAILED; LAKE_STARTING where the JVM has died.
+    Raises LAKE_FAILED; LAKE_STARTING if the JVM has died.
     """
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
         gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
         context = SparkContext(gateway=gateway)
         context.setLogLevel("ERROR")
-        # it prints a stack when the JVM hangs up; the watcher of the process is the one who tells
+        # it prints a stack when the JVM hangs up; reporting is left to the watcher of the process
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
             PySparkLogger.getLogger(name).setLevel("CRITICAL")
@@ -73,7 +73,7 @@ def let_go() -> None:
 
 
 def forget() -> None:
-    """Clears what PySpark remembers of a JVM that is gone; without it no other can be used in this process."""
+    """Clears what PySpark remembers of a dead JVM; otherwise no other can be used in this process."""
     let_go()
     context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public way back
     if context is not None and context._accumulatorServer is not None:  # noqa: SLF001
@@ -101,8 +101,8 @@ def has_class(session: SparkSession, name: str) -> bool:
 def add_jar(session: SparkSession, jar: Path) -> None:
     """Every thread of the JVM, and every executor, finds its classes from now on.
 
-    Spark's own ADD JAR serves the session alone in which it was typed. The loader that spark-submit has made for the
-    whole JVM takes more jars as long as it lives.
+    Spark's own ADD JAR serves only the session in which it was executed. The loader that spark-submit creates for the
+    whole JVM accepts more jars as long as it lives.
     """
     java: Java = session._jvm.java  # type: ignore[union-attr] # noqa: SLF001
     java.lang.Thread.currentThread().getContextClassLoader().addURL(java.io.File(str(jar)).toURI().toURL())
@@ -111,14 +111,14 @@ def add_jar(session: SparkSession, jar: Path) -> None:
 
 
 def java_class(error: BaseException) -> str:
-    """Name of the Java exception behind an error, "" where there is none."""
+    """Name of the Java exception that caused an error, "" if there is none."""
     if isinstance(error, Py4JJavaError):
         return str(error.java_exception.getClass().getName())
     return ""
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the JVM went away in the middle of a call: py4j then tells of an error without Java's trace."""
+    """Whether the JVM died in the middle of a call: py4j then reports an error without Java's trace."""
     return isinstance(error, LOST) or (type(error) is Py4JError and "Trace:" not in str(error))
 
 
@@ -136,7 +136,7 @@ def _line(text: str) -> str:
 
 
 def words_and_cause(error: BaseException) -> str:
-    """The same, and what it came from, where that says more."""
+    """The same, and its cause, if that says more."""
     what = words(error)
     if is_lost(error) or not isinstance(error, Py4JJavaError):
         return what
@@ -145,7 +145,7 @@ def words_and_cause(error: BaseException) -> str:
 
 
 def failed(error: BaseException) -> NoReturn:
-    """Raises what the operator is to see of a failed call."""
+    """Raises the error of a failed call that the operator is to see."""
     if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
     raise SyncError(of_lake(text_of(error)), reason=words_and_cause(error)) from error
@@ -171,7 +171,7 @@ def text_of(error: BaseException) -> str:
 
 
 def _causes(error: Py4JJavaError) -> list[str]:
-    """What was said at each, the outermost first."""
+    """The message of each, the outermost first."""
     said: list[str] = []
     cause = error.java_exception
     while cause is not None and len(said) < MOST_CAUSES:
@@ -182,7 +182,7 @@ def _causes(error: Py4JJavaError) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """An analyzed plan: its operators from the top, as far as each has one child, its text, and as Spark's JSON what
+    """An analyzed plan: its operators from the top, as long as each has one child, its text, and in Spark's JSON what
     the topmost computes.
     """
 
@@ -215,7 +215,7 @@ def begin_job_group(session: SparkSession, group: str, pool: str) -> None:
 
 
 def end_job_group(session: SparkSession) -> None:
-    """The calling thread's jobs belong to no group any more."""
+    """The calling thread's jobs no longer belong to a group."""
     try:
         session.sparkContext._jsc.sc().clearJobGroup()  # noqa: SLF001
     except JAVA_ERRORS:  # the JVM is gone, and its threads with it

@@ -1,6 +1,6 @@
 """How Spark's JVM is started: its settings, its jars, its process.
 
-Owns: the Spark and JVM settings of the house, the child process and its output.
+Owns: the program's Spark and JVM settings, the child process and its output.
 Must not know: py4j, where jars come from, what the session is used for.
 """
 
@@ -34,7 +34,7 @@ CATALOG_FILE: Final = "catalog.db"
 BUSY: Final = "busy_timeout=30000"
 READ_ONLY: Final = 1  # SQLite's SQLITE_OPEN_READONLY
 JARS: Final = "jars"  # below lake_dir, where earlier versions kept them
-# The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
+# The serial collector: on the small heap that fits next to a MySQL server it pauses briefly and costs no extra thread.
 JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HEAP: Final = "1g"
@@ -49,16 +49,16 @@ FIXED: Final[Mapping[str, str]] = {
     "spark.sql.ui.retainedExecutions": "10",
     "spark.scheduler.mode": "FAIR",
     "spark.scheduler.allocation.file": str(Path(__file__).with_name("pools.xml")),
-    "spark.hadoop.fs.permissions.umask-mode": "077",  # Hadoop gives each file a mode of its own making
+    "spark.hadoop.fs.permissions.umask-mode": "077",  # Hadoop gives each file a mode of its own
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",  # a folder is one attempt's
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
 }
-# No setting of the operator changes these; fe.conf is refused where it tries. One of them keeps secrets of the
-# process, as ${env:HOME} or ${system:user.home}, out of any text that somebody types.
+# No setting of the operator changes these; fe.conf is refused if it tries. One of them keeps secrets of the process, #
+# as ${env:HOME} or ${system:user.home}, out of any text that a user types.
 ENFORCED: Final[Mapping[str, str]] = {key: value for key, (value, _) in HELD.items()}
-QUERY_RETAINED: Final[Mapping[str, str]] = {  # a cancelled query is looked for among them
+QUERY_RETAINED: Final[Mapping[str, str]] = {  # a cancelled query is searched for among them
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "1000",
 }
@@ -68,8 +68,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakePlace:
-    """Where the lake is. `options`: the spark.* keys of the operator, which win over ours. `environment`: what the JVM
-    alone has of it.
+    """Where the lake is. `options`: the spark.* keys of the operator, which win over ours. `environment`: variables for
+    the JVM only.
     """
 
     lake_dir: Path
@@ -109,7 +109,7 @@ def settings(place: LakePlace) -> dict[str, str]:
     own["spark.sql.warehouse.dir"] = str(place.lake_dir)
     if place.local:
         own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        # Hadoop's own starts a chmod process for every file and folder that it makes: thirty in an epoch.
+        # Hadoop's own starts a chmod process for every file and folder that it creates: thirty per epoch.
         own["spark.hadoop.fs.file.impl"] = LOCAL_FILES
     if place.embedded:
         own |= _embedded_catalog(place)
@@ -120,7 +120,7 @@ def settings(place: LakePlace) -> dict[str, str]:
 
 
 def query_settings(place: LakePlace, memory: int) -> dict[str, str]:
-    """Those of the JVM that answers queries, whose heap has so many bytes."""
+    """Those of the JVM that answers queries, with a heap of that many bytes."""
     own = {"spark.driver.memory": f"{memory >> 20}m", "spark.driver.maxResultSize": f"{memory >> 21}m"}
     if place.embedded:
         own[f"spark.sql.catalog.{CATALOG}.uri"] = f"jdbc:sqlite:{place.catalog_file}?{BUSY}&open_mode={READ_ONLY}"
@@ -128,7 +128,9 @@ def query_settings(place: LakePlace, memory: int) -> dict[str, str]:
 
 
 def with_scratch(conf: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Whatever the JVM spills and unpacks goes there; its rows do not, where the operator has said where."""
+    """Whatever the JVM spills and unpacks goes there; except its rows, if the operator has configured a place for
+    them.
+    """
     flags = f"{conf['spark.driver.extraJavaOptions']} -Djava.io.tmpdir={folder}"
     return {"spark.local.dir": folder, **conf, "spark.driver.extraJavaOptions": flags}
 
@@ -148,7 +150,7 @@ def _embedded_catalog(place: LakePlace) -> dict[str, str]:
 
 def with_jars(conf: Mapping[str, str], place: LakePlace, jars: Iterable[Path]) -> dict[str, str]:
     rest = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
-    # On the class path of a local driver jars need no copy and no class loader of their own: two seconds less.
+    # On the class path of a local driver jars need no copy and no class loader of their own: this saves two seconds.
     key, separator = ("spark.driver.extraClassPath", ":") if place.local else ("spark.jars", ",")
     return rest | {key: separator.join(filter(None, [conf.get(key), *map(str, jars)]))}
 
@@ -157,8 +159,7 @@ class Jvm:
     """Spark's JVM as a child process that has announced its py4j port; it ends when its stdin does.
 
     Every user of the machine can read the arguments of a process, so settings and Java's options go by files in a
-    folder of ours, which lives until the port is announced. `name`: by which `ps` shows it. `nice`: how far the rest
-    of the machine goes before it.
+    folder of ours, which lives until the port is announced. `name`: shown by `ps`. `nice`: its niceness.
     """
 
     def __init__(
@@ -196,8 +197,8 @@ class Jvm:
         return self._process.pid
 
     def connection(self, deadline: float) -> tuple[int, str]:
-        """py4j's port and secret. Raises LAKE_FAILED with the JVM's last words if it ends first; LAKE_STARTING where it
-        was killed, which says nothing of the next one.
+        """py4j's port and secret. Raises LAKE_FAILED with the JVM's last output if it ends first; LAKE_STARTING if it
+        was killed, which says nothing about the next one.
         """
         while not self._announcement.is_file():
             status = self._process.poll()
@@ -219,7 +220,7 @@ class Jvm:
         return self._process.poll()
 
     def wait_for(self, second: float) -> None:
-        """Until the JVM has ended, but no longer than that."""
+        """Waits until the JVM has ended, but no longer than that."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(second)
 
@@ -230,7 +231,7 @@ class Jvm:
         return status
 
     def close(self, grace_second: float) -> None:
-        """Asks the JVM to end, then makes it."""
+        """Asks the JVM to end, then kills it."""
         self._hang_up()
         try:
             self._process.wait(grace_second)
@@ -267,13 +268,13 @@ class Jvm:
 
 
 def _lower_session(pid: int, nice: int) -> None:
-    """Where Linux shares the cores by sessions, `nice` alone counts within one, and the JVM has its own."""
+    """If Linux shares the cores by session, `nice` only counts within one, and the JVM has its own."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def _properties_file(conf: Mapping[str, str], folder: Path) -> Path:
-    """The settings for spark-submit, and beside them Java's options, which it would put on the command line."""
+    """The settings for spark-submit, and separately Java's options, which it would put on the command line."""
     java = shlex.split(conf.get(JAVA_OPTIONS, ""))
     options = _written(folder / "java.options", "".join(f"{java_quoted(option)}\n" for option in java))
     named = {**conf, JAVA_OPTIONS: f"@{options}"}
@@ -287,12 +288,12 @@ def _written(file: Path, text: str) -> Path:
 
 
 def java_quoted(option: str) -> str:
-    """An option as it stands in a file of them that java reads by @file."""
+    """An option as written in a file that java reads by @file."""
     return '"' + option.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def escaped(text: str) -> str:
-    """A key or a value as it stands in a file of java.util.Properties."""
+    """A key or a value as written in a file of java.util.Properties."""
     return re.sub(r"([\\=:#! ])", r"\\\1", text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
@@ -302,7 +303,7 @@ def _environment(conf: Mapping[str, str], own: Mapping[str, str], announcement: 
     env["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(announcement)
     env["SPARK_CONNECT_MODE"] = "0"
     env["PYSPARK_PYTHON"] = env["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    env["MALLOC_ARENA_MAX"] = "2"  # glibc's arenas would cost hundreds of MB beside the heap
+    env["MALLOC_ARENA_MAX"] = "2"  # glibc's arenas would cost hundreds of MB on top of the heap
     if conf["spark.master"].startswith("local"):
         env.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return env

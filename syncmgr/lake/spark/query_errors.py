@@ -14,7 +14,7 @@ _TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=\s*SQ
 _POSITION: Final = re.compile(r"\(line (\d+), pos (\d+)\)")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`")
 _CANCELLED: Final = "SPARK_JOB_CANCELLED"
-_SETTING: Final = re.compile(r" If necessary,? set \"?spark\.[^ ]* .*")  # nobody sets those through the console
+_SETTING: Final = re.compile(r" If necessary,? set \"?spark\.[^ ]* .*")  # those cannot be set through the console
 _REASONED: Final = {
     "AMBIGUOUS_REFERENCE": Code.AMBIGUOUS_COLUMN,
     "ARITHMETIC_OVERFLOW": Code.OUT_OF_RANGE,
@@ -45,10 +45,10 @@ _PLAIN: Final = {
 
 
 def told(text: str) -> tuple[str, str]:
-    """Error condition ("" where there is none) and message without SQLSTATE, query text and stack."""
+    """Error condition ("" if there is none) and message without SQLSTATE, query text and stack."""
     found = _TOLD.findall(text)
     if not found:
-        return "", text.strip().split("\n", 1)[0]  # a text that cannot be read begins with an empty line
+        return "", text.strip().split("\n", 1)[0]  # a message about an unparsable text begins with an empty line
     condition, message = found[-1]
     return condition, " ".join(message.split())
 
@@ -61,7 +61,7 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         return _syntax(text, parameters)
     if kind in _PLAIN:
         return SyncError(_PLAIN[kind])
-    found = _BOUND.search(text) if not condition else None  # after a condition it is a part of somebody's text
+    found = _BOUND.search(text) if not condition else None  # after a condition it is a part of the user's text
     if found is not None:
         return SyncError(_BOUNDS[found[1]])
     gone = _SNAPSHOT_GONE.search(text) if not condition else None
@@ -75,7 +75,7 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
 
 
 def _unknown(kind: str, parameters: Mapping[str, str], db: str | None) -> SyncError | None:
-    """Something that the query names is not there."""
+    """Something that the query names does not exist."""
     match kind:
         case "TABLE_OR_VIEW_NOT_FOUND":
             parts = identifier(parameters.get("relationName", ""))

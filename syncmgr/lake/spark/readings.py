@@ -1,4 +1,4 @@
-"""Chunks that are being read, and how their reading is given up.
+"""Chunks that are being read, and how their read is given up.
 
 Owns: the Spark job group of each, and what its end means once it was given up.
 Must not know: why it is given up, what a chunk is for.
@@ -28,8 +28,8 @@ class Readings:
 
     @contextmanager
     def reading(self, session: SparkSession, chunk: ChunkRows) -> Iterator[None]:
-        """Around all Spark jobs of a chunk, in the thread that runs them. Raises INTERRUPTED where it was given up
-        before it was in the lake.
+        """Around all Spark jobs of a chunk, in the thread that runs them. Raises INTERRUPTED if it was given up before
+        it was in the lake.
         """
         key, group = (chunk.plan, chunk.number), uuid.uuid4().hex
         with self._lock:
@@ -48,8 +48,8 @@ class Readings:
                 self._given_up.discard(group)
 
     def give_up(self, chunk: ChunkRows) -> None:
-        """Its Spark jobs end, and none begins any more; a commit under way goes on. Again until it has ended: Spark
-        forgets a group whose stage is submitted right then.
+        """Its Spark jobs end, and no new ones begin; a commit under way goes on. To be repeated until it has ended:
+        Spark misses a group whose stage is submitted at that moment.
         """
         with self._lock:
             session, group = self._groups.get((chunk.plan, chunk.number), (None, ""))

@@ -14,7 +14,7 @@ from syncmgr.job.epoch import StagedFile
 
 
 def spark_type(kind: pa.DataType) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per Arrow type
-    """Spark's word for an Arrow type, unsigned ones widened so that their whole range fits. Raises TypeError."""
+    """Spark's name for an Arrow type, unsigned ones widened so that their whole range fits. Raises TypeError."""
     match str(kind):
         case "int8":
             return "TINYINT"

@@ -1,7 +1,7 @@
-"""The life of the one Spark session: starts in the background, comes back when its JVM dies, ends on stop.
+"""The life of the one Spark session: starts in the background, restarts when its JVM dies, ends on stop.
 
 Owns: when a session is started, used and given up.
-Must not know: what is asked of the session.
+Must not know: what the session is used for.
 """
 
 import logging
@@ -86,7 +86,7 @@ class Session:
         while not self._stopping.is_set():
             try:
                 process, spark = self._launch()
-            except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever come again
+            except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever start again
                 error = _told(raised)
                 was_killed = error.code is Code.LAKE_STARTING
                 self._failed(error, told=not was_killed and (failures > 0 or not served))
@@ -138,8 +138,8 @@ class Session:
             logger.warning("Spark's JVM ended with status %s; starting another", status)
 
     def _failed(self, error: SyncError, *, told: bool) -> None:
-        """Whoever waits is told, but for the first failure after a JVM that served, and for JVMs that were killed while
-        they started: the next one is on its way.
+        """Waiting callers get the error, except for the first failure after a JVM that served, and for JVMs that were
+        killed while they started: the next one is starting.
         """
         with self._changed:
             self._failure, self._state = error if told else None, _words(error)
@@ -156,5 +156,5 @@ def _told(raised: Exception) -> SyncError:
 
 
 def _words(error: SyncError) -> str:
-    """Those of LAKE_STARTING are put around the state when it is told."""
+    """The words of LAKE_STARTING are put around the state when it is reported."""
     return str(error.context["reason"] if error.code is Code.LAKE_STARTING else error)

@@ -12,13 +12,13 @@ from typing import Final
 SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
 TINY_BYTES: Final = 1024 * 1024
-DEAD_SHARE: Final = 0.1  # a file with more is rewritten even alone: readers of few columns feel a tenth already
+DEAD_SHARE: Final = 0.1  # a file with more is rewritten even alone: readers of few columns already notice a tenth
 IDLE_BYTES: Final = 32 * 1024 * 1024  # of an idle partition's small files: less is a second's work at most
-IDLE_SHARE: Final = 1 / 64  # of them that has to be new or dead, so that no byte is rewritten more than so many times
+IDLE_SHARE: Final = 1 / 64  # of them that has to be new or dead, so that no byte is rewritten too often
 
 
 class Calm(Enum):
-    """How long nobody has committed to the table."""
+    """How long there was no commit to the table."""
 
     BUSY = "busy"
     QUIET = "quiet"  # for seconds
@@ -31,7 +31,7 @@ FEWEST_FILES: Final[Mapping[Calm, int]] = {Calm.BUSY: 8, Calm.QUIET: 4, Calm.IDL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A data file: `partition` tells those apart that must not be joined; `dead` of its `rows` are deleted."""
+    """A data file: `partition` separates those that must not be joined; `dead` of its `rows` are deleted."""
 
     number: int
     partition: str
@@ -47,8 +47,8 @@ class Candidate:
 def groups(files: Sequence[Candidate], calm: Calm = Calm.BUSY) -> list[list[Candidate]]:
     """Files to be rewritten as one each, by partition.
 
-    A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
-    for the sake of some crumbs: each row moves a logarithmic number of times.
+    A file joins only if the smaller ones together are as big, so that a big one is not rewritten again and again for a
+    few small ones: each row moves a logarithmic number of times.
     """
     found = []
     for partition in sorted({file.partition for file in files}):
@@ -62,7 +62,7 @@ def groups(files: Sequence[Candidate], calm: Calm = Calm.BUSY) -> list[list[Cand
 
 
 def _is_dirty(files: Sequence[Candidate]) -> bool:
-    """Whether few bytes would be one clean file, where now they are some, or partly dead."""
+    """Whether few bytes would be one clean file that are now in several files, or partly dead."""
     live = [file.live_bytes for file in files]
     if not files or sum(file.bytes for file in files) > IDLE_BYTES:
         return False

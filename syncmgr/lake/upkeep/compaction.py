@@ -1,4 +1,4 @@
-"""Small files into big ones beside commits that go on: a rewrite that carries over what was deleted meanwhile.
+"""Merges small files into big ones while commits go on: a rewrite that carries over what was deleted meanwhile.
 
 Owns: copying live rows in their order, so that the new place of each is known without reading a key.
 Must not know: when a table is compacted; which files are worth it.
@@ -45,7 +45,7 @@ FirstIds = Mapping[str, int | None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Copied:
-    """Files of one group as they were when they were copied, and the file that holds their live rows."""
+    """Files of one group in the state in which they were copied, and the file that holds their live rows."""
 
     numbers: tuple[int, ...]
     files: tuple[IndexedFile, ...]
@@ -54,7 +54,7 @@ class Copied:
 
 
 class Compaction:
-    """One compaction of one table of format v3 whose index holds."""
+    """One compaction of one table of format v3 whose index is valid."""
 
     def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, calm: Calm = Calm.BUSY) -> None:
         self._iceberg, self._db, self._name = iceberg, db, table
@@ -63,7 +63,7 @@ class Compaction:
     def run(self) -> int | None:
         """How many files it rewrote; None: there is no index, or deletes that it has not settled.
 
-        Raises what Java says when it was refused; UnindexableError where only Spark can rewrite; OSError.
+        Raises Java's error if it was refused; UnindexableError if only Spark can rewrite; OSError.
         """
         with self._indexing.lock:
             table = self._iceberg.load(self._db, self._name)
@@ -93,7 +93,7 @@ class Compaction:
             raise
 
     def _swap(self, copied: Copied) -> int:
-        """Under the lock. Gives way where there is no index any more, or none of the files."""
+        """Under the lock. Gives way if there is no index any more, or none of the files."""
         table, folder = self._iceberg.load(self._db, self._name), _folder(copied.path)
         index = self._indexing.usable(self._iceberg, table)
         swap = None if index is None or index.equality else Swap(self._iceberg, table, index, copied)
@@ -119,8 +119,8 @@ class Compaction:
 
 
 class Swap:
-    """The commit that puts one file in the place of several. `there`: numbers of those that are still in the table; of
-    the others every row was deleted, or moved by somebody else.
+    """The commit that replaces several files by one. `there`: numbers of those that are still in the table; of the
+    others every row was deleted, or moved by another engine.
     """
 
     def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: Copied) -> None:
@@ -137,12 +137,12 @@ class Swap:
 
     @property
     def possible(self) -> bool:
-        """Iceberg takes a rewrite that adds more rows than it removes for a mistake; deleted ones count in both."""
+        """Iceberg treats a rewrite that adds more rows than it removes as an error; deleted ones count in both."""
         left = sum(self._index.files[number].content.rows for number in self.there)
         return bool(self.there) and self._copied.rows <= left
 
     def commit(self) -> None:
-        """A RewriteFiles from the current snapshot: it is refused when anybody puts deletes on one of the files."""
+        """A RewriteFiles from the current snapshot: it is refused if deletes are added to one of the files."""
         rewrite = self._iceberg.in_place(self._table, self._table.newRewrite())
         rewrite = rewrite.validateFromSnapshot(self._index.snapshot)
         for number in self.there:
@@ -185,7 +185,7 @@ class Swap:
         return dead
 
     def took_effect(self, table: Java) -> None:
-        """The index moves with the rows; where something else is the newest by now, the next commit looks."""
+        """The index moves with the rows; if something else is the newest by now, the next commit follows up."""
         head = head_of(table)
         if head.folder != name_of(_folder(self._copied.path)):
             self._index.lose()
@@ -201,7 +201,7 @@ class Swap:
 
 
 def first_ids(contents: Contents) -> FirstIds:
-    """The id of the first row of each data file, as format v3 gives them out at a commit."""
+    """The id of the first row of each data file, as format v3 assigns them at a commit."""
     return {file.path: file.facts.get("first-row-id") for file in contents.data}
 
 
@@ -223,7 +223,7 @@ def candidates(index: TableIndex, calm: Calm) -> list[list[Candidate]]:
 
 
 def _as_it_is(file: IndexedFile) -> IndexedFile:
-    """Nobody changes a set of dead rows, they are only replaced."""
+    """Sets of dead rows are never changed, only replaced."""
     return IndexedFile(content=file.content, dead=file.dead, vector=file.vector)
 
 
@@ -263,8 +263,8 @@ def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, 
 
 
 class _RowGroups:
-    """Rows on their way into a file, together until they are many: a reader pays for each row group, and for its part
-    of the footer, and each epoch's file has brought one.
+    """Rows on their way into a file, collected until they are many: a reader pays for each row group, and for its part
+    of the footer, and each epoch's file contributes one.
     """
 
     def __init__(self, writer: pq.ParquetWriter) -> None:

@@ -1,6 +1,6 @@
-"""Equality deletes into deletion vectors or position deletes: then reads are fast again and every reader can.
+"""Turns equality deletes into deletion vectors or position deletes: then reads are fast again and work in every reader.
 
-Owns: which rows the equality deletes hit where no index knows it: one scan of the key columns.
+Owns: which rows the equality deletes hit if no index knows it: one scan of the key columns.
 Must not know: when a fold is due; how delete files are written.
 """
 
@@ -29,7 +29,7 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 
-KEY: Final = "syncmgr_key_"  # Spark's reader fails where a column of a file has the name, and another type
+KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
 Key = tuple[Field, ...]
@@ -44,7 +44,7 @@ class Fold:
         self._indexing = indexing
 
     def run(self) -> int:
-        """How many equality delete files it folded. Raises what Java says when it was refused."""
+        """How many equality delete files it folded. Raises Java's error if it was refused."""
         with self._indexing.lock:
             table = self._iceberg.load(self._db, self._name)
             index = self._indexing.usable(self._iceberg, table)
@@ -61,9 +61,9 @@ class Fold:
             return self._commit(table, index, known=False)
 
     def _commit(self, table: Java, index: TableIndex, *, known: bool) -> int:
-        """As a RowDelta: RewriteFiles would validate nothing here, and a compaction beside it would bring deleted rows
-        back. Refused when a file that was scanned has gone, or has other deletes than it had. `known`: the index is
-        the one that lasts, and hears of it.
+        """As a RowDelta: RewriteFiles would validate nothing here, and a parallel compaction would bring deleted rows
+        back. Refused if a file that was scanned is gone, or has other deletes than it had. `known`: the index is the
+        persistent one, and is notified.
         """
         deletion, folded = Deletion(self._iceberg, table, index), len(index.equality)
         if deletion.empty:
@@ -86,7 +86,7 @@ class Fold:
         return folded
 
     def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> DeletedRows:
-        """The rows that equality deletes hit, by the place of their file among the data files."""
+        """The rows that equality deletes hit, by the position of their file among the data files."""
         hit = self._iceberg.hit_paths(table)
         data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
         if not data:
@@ -131,7 +131,7 @@ class Fold:
 
 
 def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
-    """Data files by their place among them, with the rows that their vectors delete, but no keys."""
+    """Data files by position, with the rows that their vectors delete, but no keys."""
     index = TableIndex(shape)
     index.advanced(None, contents.snapshot, lambda: _fill(index, table, contents))
     return index
@@ -149,7 +149,7 @@ def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
 
 
 def known(column: str) -> Column:
-    """What is told of each file; a file that Spark names otherwise than we do must not pass as one without deletes."""
+    """What is given for each file; a file that Spark names differently must not pass as one without deletes."""
     return F.coalesce(F.col(column), F.raise_error(F.concat(F.lit("the fold does not know the file "), F.col("at"))))
 
 
@@ -168,7 +168,7 @@ def equals_by(file: Content) -> set[int]:
 
 def foldable(layout: Layout, equality: Sequence[Content]) -> Key:
     """Columns by which some equality deletes find their rows: the table's identifier, or what it was before another
-    engine changed it. None of them is NULL, which is equal to itself there and not in a join. Empty: none are.
+    engine changed it. None of them is NULL, which is equal to itself there and not in a join. Empty: there are none.
     """
     sets = {frozenset(equals_by(file)) for file in equality}
     for ids in sorted(sets, key=lambda ids: (ids != set(layout.identifier), sorted(ids))):

@@ -1,6 +1,6 @@
-"""What keeps a table fast while nobody looks: fold, compaction, expiry, orphans.
+"""What keeps a table fast in the background: fold, compaction, expiry, orphans.
 
-Owns: when each is due, and that one at a time works on a table's files, and one on its snapshots beside it.
+Owns: when each is due, and that one at a time works on a table's files, and in parallel one on its snapshots.
 Must not know: jobs, who ticks.
 """
 
@@ -30,9 +30,9 @@ from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
 
-QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
-IDLE_SECOND: Final = 12.0  # the longest that a job with the default commit interval keeps a busy table quiet
-BUSY_SHARE: Final = 10  # beside commits a kind of upkeep takes at most a tenth of the time
+QUIET_SECOND: Final = 2.0  # after this long without a commit, upkeep disturbs nothing
+IDLE_SECOND: Final = 12.0  # the longest quiet time of a busy table in a job with the default commit interval
+BUSY_SHARE: Final = 10  # alongside commits a kind of upkeep takes at most a tenth of the time
 QUIET_SHARE: Final = 2  # at rest a compaction takes at most half of it
 BUSY_DELETE_FILES: Final = 16
 SMALL_FILES: Final = 24
@@ -43,7 +43,7 @@ BUSY_OLD_SNAPSHOTS: Final = 200  # an expiry is a Spark job over all manifests
 ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
 ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
-MIN_INPUT_FILES: Final = 8  # fewer Spark does not join
+MIN_INPUT_FILES: Final = 8  # Spark does not join fewer
 COMPACTION: Final = {
     "min-input-files": str(MIN_INPUT_FILES),
     "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
@@ -52,7 +52,7 @@ COMPACTION: Final = {
 DANGLING: Final = {"remove-dangling-deletes": "true"}
 
 logger = logging.getLogger(__name__)
-Work = Callable[[], int]  # how many files or snapshots it dealt with
+Work = Callable[[], int]  # how many files or snapshots it processed
 
 
 class Kind(StrEnum):
@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ran:
-    """`at`: unix seconds of its end. `done`: files or snapshots that it dealt with; 0: it gave way."""
+    """`at`: unix seconds of its end. `done`: files or snapshots that it processed; 0: it gave way."""
 
     kind: Kind
     at: float
@@ -77,7 +77,7 @@ class Ran:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Situation:
-    """All that decides about files. `quiet`: seconds since the last commit.
+    """Everything that decides what to do with files. `quiet`: seconds since the last commit.
 
     `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
     `unfoldable`: rows in equality deletes that the last fold left. `index_behind`: the key index has to be built.
@@ -108,7 +108,7 @@ def due(at: Situation) -> Kind | None:
 
 
 def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], *, orphans: bool) -> Kind | None:
-    """What should be done with the snapshots now. `expirable`: how many nobody needs.
+    """What should be done with the snapshots now. `expirable`: how many are not needed.
 
     `orphans`: whether it is time to look for files without one.
     """
@@ -134,12 +134,12 @@ class TableUpkeep:
     def __init__(self, db: str, table: str, indexing: Indexing, clock: Callable[[], float] = time.monotonic) -> None:
         self._db, self._table, self._clock = db, table, clock
         self.indexing = indexing
-        self.equality_deletes = 0  # rows in them when it looked last
+        self.equality_deletes = 0  # rows in them at its last look
         self._files, self._snapshots = threading.Lock(), threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
         self._compacted_files = self._unfoldable = 0
-        self._left: int | None = None  # so many files Spark has left as they were when it was asked last
+        self._left: int | None = None  # the number of files that Spark left unchanged the last time
         self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
@@ -155,7 +155,7 @@ class TableUpkeep:
             self._committed_at = self._clock()
 
     def tick(self, iceberg: Iceberg, session: SparkSession) -> tuple[Ran, ...]:
-        """Does what is due with the files, at most each kind once. Returns at once where another tick does."""
+        """Does what is due with the files, each kind at most once. Returns at once if another tick is doing it."""
         work: dict[Kind, Work] = {
             Kind.INDEX: lambda: self._follow_up(iceberg),
             Kind.FOLD: lambda: self._fold(iceberg, session),
@@ -219,7 +219,7 @@ class TableUpkeep:
         return Calm.IDLE if quiet >= IDLE_SECOND else Calm.QUIET if quiet >= QUIET_SECOND else Calm.BUSY
 
     def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
-        """Opens the index of a table to which nobody committed since the start, too."""
+        """Also opens the index of a table without a commit since the start."""
         if not iceberg.layout(table).identifier:
             return None
         with self.indexing.lock:
@@ -227,7 +227,7 @@ class TableUpkeep:
             return None if index is None else bool(candidates(index, self._calm()))
 
     def _is_left(self, totals: Totals) -> bool:
-        """Whether Spark would rewrite nothing of what the index says to, as it did not the last time."""
+        """Whether Spark would rewrite nothing of what the index suggests, as was the case the last time."""
         return self._left is not None and abs(totals.files - self._left) < MIN_INPUT_FILES
 
     def _run(self, kind: Kind, work: Work) -> Ran:
@@ -251,7 +251,7 @@ class TableUpkeep:
         return self.indexing.standing().rows
 
     def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
-        """What cannot be folded is not tried again until there is more of it, so that compaction has its turn."""
+        """What cannot be folded is not retried until there is more of it, so that compaction gets its turn."""
         looked_at = self.equality_deletes
         folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
         self._unfoldable = 0 if folded else looked_at
@@ -278,14 +278,15 @@ class TableUpkeep:
         return rewritten
 
     def _dangling(self, iceberg: Iceberg) -> Mapping[str, str]:
-        """Position deletes of files that went take a commit of their own, which commits beside it refuse."""
+        """Position deletes of removed files need a separate commit, which parallel commits make fail."""
         return DANGLING if iceberg.format_version(iceberg.load(self._db, self._table)) < 3 else {}
 
 
 def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] = MappingProxyType({})) -> int:
-    """Small files into big ones; how many went. Deletes that come meanwhile keep their hold on the rows.
+    """Merges small files into big ones; returns how many were removed. Deletes that come meanwhile still apply to the
+    rows.
 
-    `more`: options of rewrite_data_files beside ours.
+    `more`: options of rewrite_data_files besides ours.
     """
     options = ", ".join(f"'{key}', '{value}'" for key, value in (COMPACTION | dict(more)).items())
     call = f"CALL {CATALOG}.system.rewrite_data_files(table => {_literal(db, table)}, options => map({options}))"
@@ -293,12 +294,12 @@ def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] 
 
 
 def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest: int) -> int:
-    """Forgets the snapshots before `oldest`, and deletes the files that only they name; how many went.
+    """Expires the snapshots before `oldest`, and deletes the files that only they name; returns how many were expired.
 
-    Iceberg's Java call would delete Puffin files of which other vectors are still in force.
+    Iceberg's Java call would delete Puffin files that contain other vectors still in force.
     """
     loaded = iceberg.load(db, table)
-    kept = iceberg.earliest_from(loaded, oldest)  # Iceberg goes by time, and drops all before the first that is older
+    kept = iceberg.earliest_from(loaded, oldest)  # Iceberg goes by time, and drops all before the first older one
     if kept is None:
         return 0
     older = iceberg.older_snapshots(loaded, oldest)
@@ -316,7 +317,7 @@ def _stamp(at: float) -> str:
 
 
 def remove_orphans(session: SparkSession, db: str, table: str, before: float) -> int:
-    """Files that no snapshot names and that are older than `before` (unix seconds); how many went."""
+    """Deletes files that no snapshot names and that are older than `before` (unix seconds); returns how many."""
     call = (
         f"CALL {CATALOG}.system.remove_orphan_files("
         f"table => {_literal(db, table)}, older_than => TIMESTAMP '{_stamp(before)}')"

@@ -1,6 +1,6 @@
-"""The database of the metadata, and whose it is.
+"""The database of the metadata, and its owner.
 
-Owns: transactions, that none of a former owner is stored, what failures of the database are called.
+Owns: transactions, that none of a former owner is stored, which errors failures of the database are.
 Must not know: what is stored in it.
 """
 
@@ -30,9 +30,9 @@ class Database:
     """Safe to use from any thread. Each `reading` and `writing` is one transaction."""
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
-        """`timeout`: seconds that the database's server may take to answer; None: as long as its driver lets it."""
+        """`timeout`: seconds that the database's server may take to answer; None: as long as its driver allows."""
         self._url, self.engine = url, engine_of(url, timeout)
-        self._frontend: str | None = None  # whose it is, once that matters
+        self._frontend: str | None = None  # its owner, once that matters
         try:
             self._prepare()
         except BaseException:
@@ -40,12 +40,12 @@ class Database:
             raise
 
     def _prepare(self) -> None:
-        """Its owner can be told, whatever version it has. Raises META_CHARSET, META_PACKET, META_NEWER."""
+        """Makes its owner readable, whatever version it has. Raises META_CHARSET, META_PACKET, META_NEWER."""
         refuse_unfit(self.engine)
         versions.refuse_newer(self.engine)
         try:
             OWNER.create(self.engine, checkfirst=True)
-        except SQLAlchemyError:  # another one has made it since we looked
+        except SQLAlchemyError:  # another one has created it since we looked
             if not inspect(self.engine).has_table(OWNER.name):
                 raise
 
@@ -66,13 +66,13 @@ class Database:
             yield connection
 
     def owner(self) -> Owner | None:
-        """Which frontend had it last, or has it."""
+        """Which frontend has it, or had it last."""
         with self.engine.connect() as connection:
             row = connection.execute(select(OWNER)).first()
         return None if row is None else Owner(frontend=row.frontend, beat=row.beat)
 
     def take_over(self, frontend: str, seen: Owner | None) -> bool:
-        """Whether it is ours now; False where the owner is not the one that was seen. Raises META_NEWER."""
+        """Whether it is ours now; False if the owner is not the one that was seen. Raises META_NEWER."""
         versions.refuse_newer(self.engine)  # the owner may have brought it there since we looked
         if seen is None:
             taken = self._is_first(frontend)
@@ -94,8 +94,8 @@ class Database:
         return True
 
     def migrate(self) -> None:
-        """To this program's version. Only by the owner, whose signs of life go on meanwhile. Raises META_OWNED where
-        another has taken over.
+        """Upgrades to this program's version. Only by the owner, whose signs of life go on meanwhile. Raises META_OWNED
+        if another has taken over.
         """
         self.hold()
         patient = engine_of(self._url)  # a server may need longer for a step than for an answer
@@ -105,7 +105,9 @@ class Database:
             patient.dispose()
 
     def _hold_beside(self, migrating: Connection) -> None:
-        """SQLite has one writer at a time: whoever waits for that to take over is told here that we live."""
+        """SQLite has one writer at a time: a frontend that waits for that to take over learns here that we are
+        alive.
+        """
         if migrating.dialect.name == "sqlite":
             self._hold(migrating)
         else:
@@ -117,7 +119,7 @@ class Database:
             return _beat(connection, frontend)
 
     def disown(self, frontend: str) -> None:
-        """It is free at once, and whatever is written late is refused."""
+        """It is free at once, and late writes are refused."""
         with self.engine.begin() as connection:
             connection.execute(delete(OWNER).where(OWNER.c.frontend == frontend))
 
@@ -126,14 +128,16 @@ class Database:
             raise _lost(connection.execute(select(OWNER.c.frontend)).scalar())
 
     def hold(self) -> None:
-        """What was read is still so if nobody has taken over since. Raises META_OWNED, META_GIVEN_BACK, META_DOWN."""
+        """What was read is still valid if no other frontend has taken over since. Raises META_OWNED, META_GIVEN_BACK,
+        META_DOWN.
+        """
         with self.writing():
             pass
 
 
 @contextmanager
 def _naming_failures() -> Iterator[None]:
-    """What may pass: a database that is away, locked or full; and what does not: a value that it does not take."""
+    """Transient errors: a database that is unavailable, locked or full; and permanent ones: a value that it rejects."""
     try:
         yield
     except DataError as error:
@@ -143,7 +147,7 @@ def _naming_failures() -> Iterator[None]:
 
 
 def _lost(owner: str | None) -> SyncError:
-    """`owner`: who has it instead."""
+    """`owner`: the one that has it instead."""
     return SyncError(Code.META_GIVEN_BACK) if owner is None else SyncError(Code.META_OWNED, owner=owner)
 
 

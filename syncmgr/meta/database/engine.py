@@ -1,6 +1,6 @@
 """How the metadata database is opened.
 
-Owns: the options of its connections, where the one of a folder lies, which character sets keep every name.
+Owns: the options of its connections, where the one of a folder is, which character sets preserve every name.
 Must not know: what is in it.
 """
 
@@ -33,10 +33,10 @@ def sqlite_url(folder: Path) -> str:
 
 
 def engine_of(url: str, timeout: float | None = None) -> Engine:
-    """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, where its driver knows such a limit;
-    None: as long as the driver lets it.
+    """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, if its driver supports such a limit;
+    None: as long as the driver allows.
 
-    Raises what SQLAlchemy does for one that is wrong.
+    Raises SQLAlchemy's errors for a wrong one.
     """
     made = make_url(url)
     is_file = made.get_backend_name() == "sqlite"
@@ -52,13 +52,13 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
 
 
 def refuse_unfit(engine: Engine) -> None:
-    """Raises META_CHARSET, META_PACKET where a server would not keep all that is stored; each says what to type."""
+    """Raises META_CHARSET, META_PACKET if a server would not preserve everything stored; each says what to type."""
     _refuse_charset(engine)
     packets.refuse_small(engine)
 
 
 def _refuse_charset(engine: Engine) -> None:
-    """Raises META_CHARSET where a database, its tables or its connections cannot hold every name; says what to type."""
+    """Raises META_CHARSET if a database, its tables or its connections cannot hold every name; says what to type."""
     with engine.connect() as connection:
         match engine.dialect.name:
             case "mysql" | "mariadb":
@@ -103,7 +103,7 @@ def _narrow_postgresql(connection: Connection) -> str | None:
 
 
 def _be_strict(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
-    """A text that is too long is refused, and not cut."""
+    """A text that is too long is refused, not truncated."""
     with closing(connection.cursor()) as cursor:
         cursor.execute("SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@sql_mode, ''), 'STRICT_ALL_TABLES')")
 

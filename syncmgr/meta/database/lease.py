@@ -1,9 +1,9 @@
 """One frontend at a time owns the metadata.
 
-Owns: the owner's signs of life, and when one that gives none may be replaced.
+Owns: the owner's signs of life, and when one without them may be replaced.
 Must not know: jobs, what an owner does.
 
-No clock is compared with another: whoever wants to take over watches for signs of life by its own.
+Clocks are never compared: a frontend that wants to take over watches for signs of life by its own clock.
 """
 
 import logging
@@ -46,8 +46,8 @@ class Lease:
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
     def take(self) -> None:
-        """At once where nobody has it, or an earlier life of ours; else once its owner has given no sign of life for
-        long enough; then the metadata are of this program's version. Raises META_OWNED where it lives.
+        """At once if it has no owner, or an earlier process of ours; otherwise once its owner has given no sign of life
+        for long enough; then the metadata are of this program's version. Raises META_OWNED if the owner is alive.
         """
         while not self._database.take_over(self._frontend, self._free()):
             log.info("another frontend was faster")
@@ -74,7 +74,7 @@ class Lease:
         while not self._ended.wait(self._beat_second):
             try:
                 kept = self._database.beat(self._frontend)
-            except SQLAlchemyError as error:  # nobody else can take over through a database that does not answer
+            except SQLAlchemyError as error:  # no other frontend can take over through a database that does not answer
                 if answers:
                     log.warning("the metadata cannot be written: %s", error)
                 answers = False
@@ -88,7 +88,7 @@ class Lease:
                 return
 
     def give_back(self) -> None:
-        """The next frontend need not wait."""
+        """The next frontend does not have to wait."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,7 +1,7 @@
-"""How much a server of the metadata takes at once.
+"""How much a server of the metadata accepts at once.
 
-Owns: that nothing is sent which is more: MySQL and MariaDB would end the connection, which looks as an outage does, and
-would again at each retry. PostgreSQL has no such limit below that of its values.
+Owns: that nothing larger is sent: MySQL and MariaDB would end the connection, which looks like an outage, and would do
+so again at each retry. PostgreSQL has no such limit below that of its values.
 Must not know: what is stored, how the database is opened.
 """
 
@@ -25,7 +25,7 @@ LONGEST: Final = 8  # bytes that a character may become: four, each with a backs
 
 
 def refuse_small(engine: Engine) -> None:
-    """Raises META_PACKET where a server takes less than what may have to be stored."""
+    """Raises META_PACKET if a server accepts less than what may have to be stored."""
     if engine.dialect.name not in LIMITED:
         return
     with engine.connect() as connection:
@@ -35,7 +35,7 @@ def refuse_small(engine: Engine) -> None:
 
 
 def watch(engine: Engine) -> None:
-    """Whatever is too large raises META_PACKET, and is not sent."""
+    """Anything too large raises META_PACKET, and is not sent."""
     watch = _Watch()
     event.listen(engine, "connect", watch.learn)
     event.listen(engine, "checkout", watch.renew)
@@ -43,7 +43,7 @@ def watch(engine: Engine) -> None:
 
 
 class _Watch:
-    """Of one engine. A connection keeps the limit of when it was made, whatever is set later."""
+    """Of one engine. A connection keeps the limit from when it was made, whatever is set later."""
 
     def __init__(self) -> None:
         self._refused = 0  # bytes of the largest that was

@@ -1,10 +1,10 @@
-"""Steps that may be taken again.
+"""Steps that may be repeated.
 
-Owns: whether a table, a column or an index of a step is there already.
+Owns: whether a table, a column or an index of a step already exists.
 Must not know: which steps there are.
 
 MySQL and MariaDB commit what was done before each DDL statement, so a start that dies inside a migration leaves some of
-its statements done and its version the one before: the next start takes the step again.
+its statements done and its version the previous one: the next start repeats the step.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def add_column(table: str, column: sa.Column[Any]) -> None:
 
 
 def alter_column(table: str, column: sa.Column[Any]) -> None:
-    """Its type, on MySQL and MariaDB, which alone tell texts by their length; never a copy, as above."""
+    """Its type, on MySQL and MariaDB, which alone distinguish texts by length; never a copy, as above."""
     if op.get_bind().dialect.name in {"mysql", "mariadb"}:
         op.alter_column(table, column.name, existing_nullable=column.nullable, type_=column.type)
 
@@ -45,5 +45,5 @@ def _columns(table: str) -> set[str]:
 
 
 def _found() -> sa.Inspector:
-    """As it is now: an inspector keeps what it was told."""
+    """As it is now: an inspector caches what it read."""
     return sa.inspect(op.get_bind())

@@ -1,1 +1,1 @@
-"""The rows that were there before the binlog is read."""
+"""The rows that existed before the binlog is read."""

@@ -1,4 +1,4 @@
-"""The chunks of some tables, read side by side, each committed and stored.
+"""The chunks of some tables, read in parallel, each committed and stored.
 
 Owns: how many are read at a time, how fast, which are given up.
 Must not know: which tables are read when, how a table is cut.
@@ -29,7 +29,7 @@ from syncmgr.sources.port import SnapshotSource
 
 
 class ChunkReading:
-    """`channels`: by token, as they are from the next reading on."""
+    """`channels`: by token, as they are from the next read on."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ChunkReading:
         self.reader: ChunkReader | None = None  # of the server that is read
         self.held = HeldBinlog(source, ledger)
         self.on_chunk: Callable[[], None] = lambda: None
-        self._read: dict[str, tuple[int, float]] = {}  # rows in this life, and when their reading began
+        self._read: dict[str, tuple[int, float]] = {}  # rows in this process, and when their read began
         self._rows = 0
         self._giving_up = threading.Event()
 
@@ -53,17 +53,17 @@ class ChunkReading:
         return self._giving_up.is_set()
 
     def give_up(self) -> None:
-        """What is being read ends now, and comes another time. From any thread."""
+        """What is being read ends now, and is read another time. From any thread."""
         self._giving_up.set()
 
     def rates(self) -> dict[str, float]:
-        """Rows a second by channel token, of those that are read now. From any thread."""
+        """Rows per second by channel token, of those that are read now. From any thread."""
         now = time.monotonic()
         return {token: rows / max(now - began, 0.001) for token, (rows, began) in list(self._read.items())}
 
     @contextmanager
     def unless_given_up(self) -> Iterator[None]:
-        """A chunk that was given up has not failed; it is missing still."""
+        """A chunk that was given up has not failed; it is still missing."""
         try:
             yield
         except SyncError as error:
@@ -76,7 +76,7 @@ class ChunkReading:
         return frozenset() if last is None else frozenset(last.prepared)
 
     def read(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:
-        """Side by side; all that began have ended when this returns or raises the first error."""
+        """In parallel; all that began have ended when this returns or raises the first error."""
         chunks = () if ending.is_set() else self._missing([each for each in channels if each.token not in failed])
         waiting, began = deque(chunks), time.monotonic()
         self._rows = 0
@@ -143,8 +143,8 @@ class ChunkReading:
         )
 
     def _commit_exact(self, commit: ChannelCommit, plan: ChunkPlan) -> ChannelCommitted:
-        """All rows of a table without a key, in one commit. Each reading has a point of its own; the one of a reading
-        that is in the table already was stored before it.
+        """All rows of a table without a key, in one commit. Each read has a point of its own; that of a read that is
+        already in the table was stored before it.
         """
         assert commit.chunk is not None
         exact = self._source.exact(commit.chunk.table, plan.id, self.branches())
@@ -179,7 +179,7 @@ class ChunkReading:
         failed: dict[str, SyncError],
         ending: Ending,
     ) -> None:
-        """What has ended goes into the ledger; waits for that a moment."""
+        """Records what has ended in the ledger; waits for that a moment."""
         if not running:
             ending.wait(LOOK_SECOND)
         done, _ = wait(running, LOOK_SECOND, FIRST_COMPLETED)
@@ -191,7 +191,7 @@ class ChunkReading:
         self.held.check_now_and_then()
 
     def _end_readings(self, commits: Iterable[ChannelCommit]) -> None:
-        """Once more at each look, for those that had not begun at the last one."""
+        """Again at each look, for those that had not begun at the last one."""
         for commit in commits:
             if self._giving_up.is_set() and commit.chunk is not None:
                 self._lake.give_up(commit.chunk)

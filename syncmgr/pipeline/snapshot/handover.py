@@ -1,6 +1,6 @@
-"""Whose turn it is: the reading of rows that come late, or a statement that must not come into it.
+"""Whose turn it is: a read of late rows, or a statement that must not interfere with it.
 
-Owns: that one waits for the other, and that a reading gives way behind a chunk.
+Owns: that one waits for the other, and that a read gives way after a chunk.
 Must not know: what is read, which statement.
 """
 
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-LOOK_SECOND: Final = 0.2  # how often the wish to end is looked at
+LOOK_SECOND: Final = 0.2  # how often the request to end is checked
 
 
 class Ending(Protocol):
-    """The wish that a reading ends behind a chunk."""
+    """The request that a read ends after a chunk."""
 
     def is_set(self) -> bool: ...
     def wait(self, timeout: float) -> bool: ...
@@ -23,7 +23,7 @@ class Ending(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _AnyOf:
-    """Two such wishes."""
+    """Two such requests."""
 
     one: Ending
     other: Ending
@@ -32,7 +32,7 @@ class _AnyOf:
         return self.one.is_set() or self.other.is_set()
 
     def wait(self, timeout: float) -> bool:
-        """The other is looked at behind it."""
+        """The other is checked after it."""
         return self.one.wait(timeout) or self.other.is_set()
 
 
@@ -52,7 +52,7 @@ class ReadStatementLock:
 
     @contextmanager
     def statement(self) -> Iterator[None]:
-        """Behind it there is something to read at once."""
+        """After it there is something to read at once."""
         self._wanted.set()
         with self._lock:
             self._wanted.clear()
@@ -62,7 +62,7 @@ class ReadStatementLock:
                 self._renewed.set()
 
     def rests(self, second: float, ending: Ending) -> bool:
-        """The reader waits so long, and for a statement; whether it is to end."""
+        """The reader waits this long, and for a statement; returns whether it is to end."""
         until = time.monotonic() + second
         while self._wanted.is_set() or (time.monotonic() < until and not self._renewed.is_set()):
             if ending.wait(LOOK_SECOND):

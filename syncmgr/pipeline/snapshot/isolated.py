@@ -1,7 +1,7 @@
 """Tables whose snapshot fails alone.
 
-Owns: which error is of one table.
-Must not know: what is read, when it is tried again.
+Owns: which error concerns one table.
+Must not know: what is read, when it is retried.
 """
 
 import logging
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def isolated(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
-    """What concerns one table alone is noted, and the others go on."""
+    """An error that concerns only one table is noted, and the others go on."""
     try:
         yield
     except SyncError as error:

@@ -1,6 +1,6 @@
-"""Tables whose rows are read while the binlog of the others is.
+"""Tables whose rows are read while the binlog of the others is read.
 
-Owns: the thread that reads them, and when they are tried again.
+Owns: the thread that reads them, and when they are retried.
 Must not know: how rows are read, what a statement changes.
 """
 
@@ -34,13 +34,13 @@ class LateTables:
         bring: Callable[[AbstractSet[str], Ending], None],
         retry_most: Callable[[], float],
     ) -> None:
-        """`bring`: the rows of these tables. `retry_most`: the longest wait, in seconds."""
+        """`bring`: loads the rows of these tables. `retry_most`: the longest wait, in seconds."""
         self._missing, self._chunks, self._loading, self._order = missing, chunks, loading, order
         self._bring, self._retry_most = bring, retry_most
         self._thread: threading.Thread | None = None
 
     def start(self, ending: threading.Event) -> None:
-        """Where it has not begun, and there is anything to read."""
+        """If it has not begun, and there is anything to read."""
         if self._missing.with_key() and not ending.is_set() and self._thread is None:
             self._thread = threading.Thread(target=self._run, args=(ending,), name="late-snapshot", daemon=True)
             self._thread.start()
@@ -50,7 +50,7 @@ class LateTables:
             self._thread.join()
 
     def _run(self, ending: threading.Event) -> None:
-        """At once where others have gone on in an earlier life; a table that has just failed waits first."""
+        """At once if others went on in an earlier process; a table that has just failed waits first."""
         failed = self._missing.failures().keys() & self._missing.with_key()
         series = Series().failed(time.monotonic()) if failed else Series()
         self._await_branches(ending)
@@ -68,14 +68,14 @@ class LateTables:
             series = series.failed(time.monotonic())
 
     def _await_branches(self, ending: threading.Event) -> None:
-        """Rows of a table that joined are missing in XA transactions from before: they come with its rows alone."""
+        """Rows of a table that joined are missing in earlier XA transactions: they come only with its rows."""
         branches = self._chunks.branches()
         while branches & self._chunks.branches() and not ending.wait(LOOK_SECOND):
             pass
 
 
 def next_wait(series: Series, most: float) -> float:
-    """Seconds until tables that failed are tried again."""
+    """Seconds until failed tables are retried."""
     if not series.failures:
         return 0.0
     return series.wait(replace(LATE_TABLE, first=min(LATE_TABLE.first, most), most=most))

@@ -1,4 +1,4 @@
-"""The rows of some tables: planned, read, checked, and the upper bound of their reading.
+"""The rows of some tables: planned, read, checked, and the upper bound of their read.
 
 Owns: the order of these steps, each of which a crash resumes.
 Must not know: which tables come when, how chunks are read.
@@ -27,11 +27,11 @@ from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
 
-SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
+SLOW_SECOND: Final = 10  # a chunk may take this long if rows per second are bounded
 
 
 class Loading:
-    """`uppers`: by token, up to where changes may be in the rows already that were read; those read here are added."""
+    """`uppers`: by token, the place up to which changes may already be in the rows read; those read here are added."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Loading:
         self._chunks, self._standings, self._uppers = chunks, standings, uppers
 
     def replaces(self, token: str) -> bool:
-        """Whether the rows that are read replace those that are there."""
+        """Whether the rows that are read replace the existing ones."""
         rows = self._standings[token].rows
         return rows is not None and rows.replaces
 
@@ -78,7 +78,7 @@ class Loading:
             raise mildest(failed.values())
 
     def _check_chunks(self, channel: ChannelDescription) -> None:
-        """A roll-back leaves the done-set, and a chunk that was under way would hide it."""
+        """A rollback keeps the done-set, and a chunk that was under way would hide the rollback."""
         load = self._ledger.loads()[channel.token]
         assert load.plan is not None, "its chunks are read"
         self._lake.check_chunks(channel.target_db, channel.target, load.plan)
@@ -88,7 +88,7 @@ class Loading:
             self._standings.change(token, partial(channel_state.failed, error=error, at=time.time()))
 
     def _why(self, token: str, error: SyncError) -> SyncError:
-        """A reading may have failed for a column, or a table, that is gone."""
+        """A read may have failed because a column, or a table, is missing."""
         channel = self._channels[token]
         if error.code is not Code.SNAPSHOT_BROKEN or not channel.keys:
             return error
@@ -112,7 +112,7 @@ class Loading:
         return [channel for channel in channels if channel.token not in failed]
 
     def _settle(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError]) -> None:
-        """Looks first at what an earlier life left of the tables. All rows come from one server, as does their upper
+        """First examines what an earlier process left of the tables. All rows come from one server, as does their upper
         bound.
         """
         for channel in channels:
@@ -136,7 +136,7 @@ class Loading:
                     self._plan_one(channel, loads[channel.token])
 
     def _plan_one(self, channel: ChannelDescription, load: Load) -> None:
-        """What was read in another way, by an earlier life or before a statement, counts as nothing."""
+        """What was read in another way, by an earlier process or before a statement, does not count."""
         anew, made, excerpt = load.replaces, load.plan is not None, load.excerpt
         if (load.plan is not None and anew and load.plan.way != channel.way) or (excerpt and not excerpt.fits(channel)):
             self._ledger.begin_loads({channel.token: None})
@@ -149,6 +149,6 @@ class Loading:
             passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:
-        """Of which a slow reading needs small ones: it waits between them."""
+        """A slow read needs small ones: it waits between them."""
         rows, slow = self._options.chunk_rows(), self._options.rows_per_second() * SLOW_SECOND
         return min(rows, slow) if slow else rows

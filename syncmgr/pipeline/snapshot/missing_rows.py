@@ -1,4 +1,4 @@
-"""The tables of a job whose rows are not there yet.
+"""The tables of a job whose rows are not in the targets yet.
 
 Owns: which of them are to be read, with a key or without one, and which failed.
 Must not know: how rows are read, threads.
@@ -32,6 +32,6 @@ class MissingRows:
         return {token for token, rows in self._wanted().items() if rows.exact}
 
     def failures(self) -> dict[str, SyncError]:
-        """Of those that are tried again."""
+        """Of those that are retried."""
         reads = [(t, each.error) for t, each in self._standings.all().items() if each.state is ChannelState.SNAPSHOT]
         return {token: error for token, error in reads if error is not None}

@@ -1,4 +1,4 @@
-"""What a run has in the place of a snapshot where all rows are there.
+"""What a run has instead of a snapshot if all rows are in the targets.
 
 Owns: that nothing is left to be read.
 Must not know: anything else.
@@ -17,7 +17,7 @@ from syncmgr.pipeline.standings import Standings
 
 
 class NoSnapshot:
-    """Answers as `Snapshot` does of tables whose rows are all there."""
+    """Answers as `Snapshot` does for tables whose rows are all in the targets."""
 
     is_catching_up = False
 

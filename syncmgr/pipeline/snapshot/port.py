@@ -1,4 +1,4 @@
-"""What a snapshot asks of the ledger, and what it is given."""
+"""What a snapshot needs from the ledger, and its options."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from syncmgr.pipeline.committer import Progressed
 
 
 class Ledger(Protocol):
-    """What a snapshot writes down, for one job."""
+    """What a snapshot stores, for one job."""
 
     def loads(self) -> Mapping[str, Load]: ...
     def begin_loads(self, excerpts: Mapping[str, KeyRange | None]) -> None: ...
@@ -33,8 +33,8 @@ class Ledger(Protocol):
 class SnapshotOptions:
     """What a snapshot needs to know of its job, now. `connections`: how many chunks may be read at a time.
 
-    `rows_per_second`: of the whole job; 0: as fast as it goes. `retry_most`: the longest wait, in seconds, before a
-    table that failed alone is tried again. `values`: what becomes of those that do not fit.
+    `rows_per_second`: of the whole job; 0: unlimited. `retry_most`: the longest wait, in seconds, before a table that
+    failed alone is retried. `values`: what happens to those that do not fit.
     """
 
     channels: tuple[ChannelDescription, ...]

@@ -1,4 +1,4 @@
-"""The snapshot of a job: the rows that were there before its binlog is read.
+"""The snapshot of a job: the rows that existed before its binlog is read.
 
 Owns: which tables are read now and which later, what a statement on a table that is being read does to its rows.
 Must not know: how the rows of a table are read, where the changes of a table wait.
@@ -33,7 +33,7 @@ from syncmgr.sources.port import SnapshotSource
 
 
 class Snapshot:
-    """Of one job; the thread of its run calls what says nothing else."""
+    """Of one job; methods are for the thread of its run unless stated otherwise."""
 
     def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: Ledger, lake: Chunks) -> None:
         self._options = options
@@ -55,7 +55,7 @@ class Snapshot:
             uppers=self._uppers,
         )
         self._missing = MissingRows(self.standings)
-        self._bringing = threading.Lock()  # held while tables are brought
+        self._bringing = threading.Lock()  # held while tables are loaded
         self._tries = Series()  # of tables without a key, that failed
         self._due = 0.0  # monotonic; their next turn
         self._order = ReadStatementLock()
@@ -64,23 +64,23 @@ class Snapshot:
         )
 
     def give_up(self) -> None:
-        """Chunks that are being read, and questions to the source, end now, and come another time; `ending` of `run`
+        """Chunks that are being read, and queries to the source, end now, and are done another time; `ending` of `run`
         is set. From any thread.
         """
         self._chunks.give_up()
         self._source.give_up()
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
-        """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
+        """Load what is missing. A crash after any step resumes at that step; `ending` ends it after a chunk.
 
-        1. plan each table      stored before its first chunk is read, so that every life cuts alike
-        2. read the chunks      a table that already bears a chunk passes it over
-        3. check the tables     they must be what they were when the job was made
+        1. plan each table      stored before its first chunk is read, so that every process cuts alike
+        2. read the chunks      a table that already has a chunk skips it
+        3. check the tables     they must be what they were when the job was created
         4. find the upper bound stored: from here on the binlog is read, from the job's start
 
-        A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits. So it
-        is with one that joins others. Of those without a key nothing is read before their point: they are tried again
-        when this is called again, while no binlog is read, as soon as `is_due`.
+        A table that fails alone is left out, and retried while the others go on: what the binlog has of it waits. The
+        same for one that joins others. Of those without a key nothing is read before their point: they are retried when
+        this is called again, while no binlog is read, as soon as `is_due`.
         """
         self._chunks.on_chunk = on_chunk
         rows = self._missing.all()
@@ -93,16 +93,16 @@ class Snapshot:
         self._late.start(ending)
 
     def is_due(self) -> bool:
-        """Whether `run` is to be called, again, for tables without a key."""
+        """Whether `run` is to be called again for tables without a key."""
         return bool(self._missing.without_key()) and time.monotonic() >= self._due and not self._bringing.locked()
 
     def load(self, token: str) -> Load | None:
-        """How far that of a table is; None: it came in no snapshot."""
+        """How far that of a table is; None: it was in no snapshot."""
         return self._ledger.loads().get(token)
 
     def _bring_all(self, ending: threading.Event) -> None:
         """A statement may have changed, renamed or dropped all tables meanwhile: it is in the binlog, and rows are read
-        behind it.
+        after it.
         """
         wanted = self._missing.with_key() | self._missing.without_key()
         if not wanted:
@@ -145,7 +145,7 @@ class Snapshot:
         return self._loading.replaces(token) and load is not None and load.renews(self._channels[token].part)
 
     def points(self) -> dict[str, Position]:
-        """By channel token, where changes begin of tables without a key: what is before them came with their rows."""
+        """By channel token, where the changes of tables without a key begin: what is before came with their rows."""
         plans = {token: load.plan for token, load in self._ledger.loads().items()}
         return {token: plan.point for token, plan in plans.items() if plan is not None and plan.point is not None}
 
@@ -154,7 +154,7 @@ class Snapshot:
         return next(iter(self.failures().values()), None)
 
     def failures(self) -> dict[str, SyncError]:
-        """By channel token, of those that are tried again. From any thread."""
+        """By channel token, of those that are retried. From any thread."""
         return self._missing.failures()
 
     def whole(self, end: Position) -> bool:
@@ -162,7 +162,7 @@ class Snapshot:
         return not self._missing.all() and all(has_passed(end, upper) for upper in list(self._uppers.values()))
 
     def committed(self, end: Position, behind: Container[str] = ()) -> None:
-        """Epochs up to there are in the lake, but those of channels that are `behind`."""
+        """Epochs up to there are in the lake, except those of channels that are `behind`."""
         passed = [t for t, upper in list(self._uppers.items()) if t not in behind and has_passed(end, upper)]
         if passed:
             self._ledger.catch_up(passed)
@@ -170,16 +170,16 @@ class Snapshot:
                 del self._uppers[token]
 
     def read_as(self, channels: Iterable[ChannelDescription]) -> None:
-        """What the channels are from the next reading on."""
+        """What the channels are from the next read on."""
         self._channels.update((channel.token, channel) for channel in channels)
 
     @contextmanager
     def begun_anew(self, step: DdlStep) -> Iterator[None]:
-        """Around the following of a statement. The rows of tables that it changes are read from the beginning behind
-        it, and what waits for them is committed before it, to the rows that are there: those that come replace them.
-        Where a part of the rows was read, that is read again, unless its condition means others behind the statement.
+        """Around the following of a statement. The rows of tables that it changes are read from the beginning after it,
+        and what waits for them is committed before it, to the existing rows, which the new ones then replace. If a part
+        of the rows was read, that is read again, unless its condition means others after the statement.
 
-        Waits for a reading under way, whose rows may be from before the statement, and come behind it.
+        Waits for a read under way, whose rows may be from before the statement, and be committed after it.
         """
         if not self._changed(step):
             yield
@@ -213,10 +213,10 @@ class Snapshot:
         return bool(self._uppers)
 
     def rates(self) -> dict[str, float]:
-        """Rows a second by channel token, of those that are read now. From any thread."""
+        """Rows per second by channel token, of those that are read now. From any thread."""
         return self._chunks.rates()
 
     def _bring(self, tokens: AbstractSet[str], ending: Ending) -> None:
-        """Raises the mildest error where each of them failed alone."""
+        """Raises the mildest error if each of them failed alone."""
         with self._bringing, self._chunks.unless_given_up():
             self._loading.bring(tokens, ending)

@@ -1,1 +1,1 @@
-"""What a run does about its worker, its errors, and the wish that it ends."""
+"""What a run does about its worker, its errors, and the request that it ends."""

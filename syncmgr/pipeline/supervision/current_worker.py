@@ -14,10 +14,12 @@ from syncmgr.pipeline.worker_process import POLL_SECOND, WorkerProcess
 
 
 class CurrentWorker:
-    """Of one run, whose thread starts, hears and kills it. `send`, `finish` and `end` may be called from any."""
+    """Of one run, whose thread starts it, receives from it and kills it. `send`, `finish` and `end` may be called from
+    any.
+    """
 
     def __init__(self, open_source: worker.OpenSource, on_gone: Callable[[], None]) -> None:
-        """`on_gone`: nothing that it reported is true any more."""
+        """`on_gone`: nothing that it reported is valid any more."""
         self._open_source, self._on_gone = open_source, on_gone
         self._process: WorkerProcess | None = None
 
@@ -26,12 +28,12 @@ class CurrentWorker:
         self._process = WorkerProcess(plan, self._open_source, on_progress)
 
     def receive(self) -> FromWorker | None:
-        """The next message, None if none came for a while. Raises WorkerLost."""
+        """The next message, None if none arrived for a while. Raises WorkerLost."""
         assert self._process is not None
         return self._process.receive(POLL_SECOND)
 
     def send(self, message: ToWorker) -> None:
-        """Where there is none: nothing."""
+        """Does nothing if there is none."""
         process = self._process
         if process is not None:
             process.send(message)
@@ -41,13 +43,13 @@ class CurrentWorker:
         self.send(Committed(number=epoch.number, end=epoch.end))
 
     def finish(self) -> None:
-        """It is to stage what it has read, and end. Returns at once."""
+        """Asks it to stage what it has read, and end. Returns at once."""
         process = self._process
         if process is not None:
             threading.Thread(target=process.send, args=(Finish(),), name="finish", daemon=True).start()
 
     def end(self) -> None:
-        """Returns at once; `receive` tells the end."""
+        """Returns at once; `receive` reports the end."""
         process = self._process
         if process is not None:
             process.end()

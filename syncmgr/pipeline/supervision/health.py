@@ -1,7 +1,7 @@
-"""What is reported of a run's troubles, and how long they last.
+"""What is reported of a run's errors, and how long they last.
 
-Owns: when a listener hears of which trouble, the series of attempts, what ends a run.
-Must not know: what is tried again, the worker's process.
+Owns: when a listener is told of which error, the series of attempts, what ends a run.
+Must not know: what is retried, the worker's process.
 """
 
 import threading
@@ -17,7 +17,7 @@ SLOW_SECOND: Final = 60.0  # a commit that takes longer is reported
 
 
 class GaveUpError(Exception):
-    """A run ends by this; `kind` as SHOW has it."""
+    """Ends a run; `kind` as SHOW has it."""
 
     def __init__(self, error: SyncError, kind: FailType) -> None:
         super().__init__(str(error))
@@ -33,13 +33,13 @@ class Health:
     ) -> None:
         """`standstill`: of one table, while the others go on."""
         self._on_trouble, self._standstill = on_trouble, standstill
-        self._telling = threading.Lock()  # held from the look until it is told: what was so before comes first
+        self._telling = threading.Lock()  # held from the check until the report: so reports come in order
         self._standing: tuple[Code, object] | None = None  # what was reported last of a table that stands still
         self._has_heard = self._is_slow = False  # the last: a slow commit was reported
         self._series = Series()
 
     def tell(self, error: SyncError | None) -> None:
-        """Msg: what is being retried, else the table that stands still, else nothing."""
+        """Msg: what is being retried, otherwise the table that stands still, otherwise nothing."""
         with self._telling:
             self._on_trouble(error or self._standstill())
 
@@ -52,7 +52,7 @@ class Health:
             self.tell(None)
 
     def heard(self) -> None:
-        """Of the source. Intents are done before a worker starts: a run that hears it has left every old trouble."""
+        """Of the source. Intents are done before a worker starts: a run that receives this is past every old error."""
         if not self._has_heard:
             self._has_heard = True
             self.tell(None)
@@ -64,13 +64,13 @@ class Health:
             self.tell(SyncError(Code.LAKE_SLOW, epoch=epoch, second=int(second)))
 
     def mended(self) -> None:
-        """Something was committed, or nothing is left to be."""
+        """Something was committed, or there is nothing left to commit."""
         if self._series.failures or self._is_slow:
             self._series, self._is_slow = Series(), False
             self.tell(None)
 
     def failed(self, retry: Retry) -> float | None:
-        """How many seconds to wait before the next attempt; None: there were enough."""
+        """How many seconds to wait before the next attempt; None: there were enough attempts."""
         now = time.monotonic()
         self._series = self._series.failed(now)
         return None if self._series.is_over(retry, now) else self._series.wait(retry)

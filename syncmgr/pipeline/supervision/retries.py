@@ -1,6 +1,6 @@
-"""What a run does about an error: it waits it out, reads on without one table, or ends by it.
+"""What a run does about an error: it waits it out, reads on without one table, or ends.
 
-Owns: the loop around a step that may fail, and that a store which has not answered is asked anew.
+Owns: the loop around a step that may fail, and that a store which has not answered is queried again.
 Must not know: what the steps are, how long a series of attempts lasts.
 """
 
@@ -39,23 +39,23 @@ class Retries:
         self._options, self._ledger, self._channels, self._health = options, ledger, channels, health
         self._worker, self._stop = worker, stop
         self._commits, self._pause = commits, pause
-        self._unanswered = False  # the store has perhaps more than this run knows of
+        self._unanswered = False  # the store may have more than this run knows
 
     def outcome(self, step: Callable[[], None]) -> tuple[SyncError | None, FailType]:
-        """By what a step ended the run; None: as asked."""
+        """The error by which a step ended the run; None: as requested."""
         try:
             step()
         except GaveUpError as gave_up:
             return gave_up.error, gave_up.kind
         except Exception as error:
             log.exception("job failed", extra={"job": self._options.name})
-            if self._stop.is_abandoned():  # the pool of a frontend that ends cancels commits, and takes no more
+            if self._stop.is_abandoned():  # the pool of a frontend that ends cancels commits, and accepts no more
                 return None, FailType.UNKNOWN
             return SyncError(Code.INTERNAL, message=f"the job's thread failed: {error!r}"), FailType.UNKNOWN
         return None, FailType.UNKNOWN
 
     def retry(self, step: Callable[[], None]) -> None:
-        """Run a step until it ends; passing troubles are told and waited out."""
+        """Run a step until it ends; transient errors are reported and waited out."""
         while True:
             try:
                 return self._begin_anew() if self._unanswered else step()
@@ -72,14 +72,14 @@ class Retries:
                 return None
 
     def _begin_anew(self) -> None:
-        """Once the metadata are there again: what they were told last may be in them although the answer was lost, so
-        that the next run has to begin with what they have.
+        """Once the metadata are available again: the last write may be in them although the answer was lost, so the
+        next run has to begin with what they have.
         """
         self._ledger.hold()
         self._pause()
 
     def _left_of(self, error: SyncError) -> SyncError | None:
-        """What is to be waited out; None: a table stands alone with it."""
+        """The error to be waited out; None: it stops only one table."""
         try:
             self._channels.overturn(error)
             if not self._channels.leave_out(error):
@@ -90,7 +90,7 @@ class Retries:
         return None
 
     def _waited_out(self, error: SyncError, kind: FailType) -> bool:
-        """Whether the run is to end instead of the next attempt. Raises GaveUpError where none is left."""
+        """Whether the run is to end instead of the next attempt. Raises GaveUpError if none is left."""
         self._unanswered = self._unanswered or error.code is Code.META_DOWN
         second = self._health.failed(self._options.retry())
         if remedy(error.code) is not Remedy.RETRY or second is None:

@@ -1,6 +1,6 @@
-"""The wish that a run ends.
+"""The request that a run ends.
 
-Owns: whether it was told to, and whether at once.
+Owns: whether it was made, and whether to end at once.
 Must not know: what it has to do before it ends.
 """
 
@@ -8,7 +8,7 @@ import threading
 
 
 class StopRequest:
-    """Of one run. Safe to use from any thread; nothing takes it back. `ending`: it is to end, at once or not."""
+    """Of one run. Safe to use from any thread; it cannot be withdrawn. `ending`: it is to end, at once or not."""
 
     def __init__(self) -> None:
         self.ending = threading.Event()

@@ -36,12 +36,12 @@ from syncmgr.pipeline.worker.reports import Reports
 from syncmgr.pipeline.worker.routes import Routes
 from syncmgr.sources.port import SourceStream
 
-TICK_SECOND: Final = 0.1  # how often the wish to end is looked at while a DDL is answered
-DUE_SECOND: Final = 0.01  # how often a commit is looked for while there is no room before its end
+TICK_SECOND: Final = 0.1  # how often the request to end is checked while a DDL is answered
+DUE_SECOND: Final = 0.01  # how often to check for a commit while there is no room before its end
 
 
 class Inbox:
-    """What the frontend said, as the consumer sees it. Written by the pipe's thread, read by the consumer's."""
+    """The frontend's messages, as the consumer sees them. Written by the pipe's thread, read by the consumer's."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -52,7 +52,7 @@ class Inbox:
 
 
 class Consumer:
-    """One thread: takes batches, stages rows, cuts epochs, tells the frontend."""
+    """One thread: takes batches, stages rows, cuts epochs, reports to the frontend."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Consumer:
         self._end = self._cut_end = plan.start
         self._cut_at = time.monotonic()
         self._in_transaction = False
-        self._ahead = False  # rows are staged that are behind `_end`
+        self._ahead = False  # rows after `_end` are staged
         self._starved = False
 
     def run(self) -> None:
-        """Until told to finish, or until an error. What was staged whole is sent before either ends it."""
+        """Until asked to finish, or until an error. What was staged whole is sent before either ends it."""
         try:
             while not self._inbox.finish:
                 self._step()
@@ -104,7 +104,7 @@ class Consumer:
             self._meet(batch.ddl)
 
     def _meet(self, ddl: Ddl) -> None:
-        """Where the source can follow it, the frontend says how the rows behind it are read."""
+        """If the source can follow it, the frontend says how the rows after it are read."""
         if ddl.said is not None and ddl.behind is not None:
             epoch = self._writer.pass_over(ddl.behind)
             self._sent = epoch.number
@@ -128,7 +128,9 @@ class Consumer:
         return None
 
     def _wait_for_room(self) -> None:
-        """Read nothing more until commits have caught up; what is staged goes as soon as the commit before it ended."""
+        """Read nothing more until commits have caught up; what is staged is sent as soon as the commit before it has
+        ended.
+        """
         if self._waits_for_commit():
             time.sleep(DUE_SECOND)
         else:
@@ -167,7 +169,7 @@ class Consumer:
         passing(CrashPoint.ROWS_STAGED)
 
     def _decoded(self, changes: tuple[TableChanges, ...]) -> tuple[Rows, tuple[DeadLetter, ...]]:
-        """The rows that may be staged, and what is told of the others."""
+        """The rows that may be staged, and the dead letters of the others."""
         decoded, dead = Rows(), list[DeadLetter]()
         for of_table in changes:
             channel = self._routes.to(of_table.table)
@@ -214,12 +216,12 @@ class Consumer:
         passing(CrashPoint.EPOCH_TOLD)
 
     def _patience(self) -> float:
-        """How long to wait for a batch: never past the moment at which an epoch is due, or something is to be told.
-        What the frontend says wakes us.
+        """How long to wait for a batch: never past the moment at which an epoch or a report is due. Messages of the
+        frontend wake us.
         """
         limits, due_at = self._inbox.limits, self._reports.due_at
         if self._in_transaction or self._waits_for_commit():
-            pass  # its end comes as a batch, the other's wakes us
+            pass  # its end arrives as a batch, the other's wakes us
         elif self._writer.open.first_row_at is not None:
             due_at = min(due_at, self._writer.open.first_row_at + limits.thresholds.interval_second)
         elif self._end != self._cut_end:
@@ -227,7 +229,7 @@ class Consumer:
         return max(due_at - time.monotonic(), 0.0)
 
     def _full(self) -> bool:
-        """An open transaction may exceed the bound: it can only end by being read."""
+        """An open transaction may exceed the bound: it only ends by being read."""
         for number in [n for n in self._staged if n <= self._inbox.committed]:
             del self._staged[number]
         if self._in_transaction:
@@ -235,7 +237,7 @@ class Consumer:
         return sum(self._staged.values()) + self._writer.open.bytes > self._inbox.limits.max_staged_bytes
 
     def _progress(self) -> Progress:
-        caught_up_at = self._source.caught_up_at()  # before the queue is looked at, which has all that came by then
+        caught_up_at = self._source.caught_up_at()  # before checking the queue, which has all that arrived by then
         return Progress(
             rows=self._writer.rows,
             bytes=self._writer.bytes,

@@ -1,4 +1,4 @@
-"""The epoch that is open in a worker: its rows on disk, and what is counted of them.
+"""The open epoch of a worker: its rows on disk, and their counts.
 
 Owns: segments, the numbers of rows and epochs, prepared XA transactions, dead letters.
 Must not know: when an epoch ends, batches, processes, the lake.
@@ -51,7 +51,7 @@ class EpochWriter:
         self.rows = self.bytes = 0
 
     def bury(self, dead: tuple[DeadLetter, ...], most: int) -> None:
-        """Raises DEAD_LETTERS_FULL before one more than `most`, which the frontend keeps."""
+        """Raises DEAD_LETTERS_FULL before exceeding `most`, the number that the frontend keeps."""
         if dead and len(self._dead) + len(dead) > most:
             raise SyncError(Code.DEAD_LETTERS_FULL, count=len(self._dead) + len(dead), limit=most, reason=dead[-1].text)
         self._dead += dead
@@ -68,7 +68,7 @@ class EpochWriter:
         segment.append(rows.append_column(SEQ, pa.array(numbers)))
 
     def prepare(self, part: PreparedChanges, changes: Rows, dead: tuple[DeadLetter, ...]) -> None:
-        """What `append_on_change` says of them is asked only if they are committed."""
+        """`append_on_change` is applied to them only if they are committed."""
         prepared = self._prepared.get(part.xid)
         if prepared is None:
             prepared = self._prepared[part.xid] = PreparedRows(part.xid, self._folder)
@@ -83,8 +83,8 @@ class EpochWriter:
             self._prepared.pop(xid).drop()
 
     def release(self, xid: str, passed: Collection[Table], routes: Routes, most_dead: int) -> tuple[int, int]:
-        """The rows of an XA transaction join the open epoch, numbered as of now; how many, and their bytes. Those of
-        tables that are not read any more, or were read after it, go.
+        """The rows of an XA transaction join the open epoch, numbered from now; returns how many, and their bytes.
+        Those of tables that are no longer read, or were read after it, are dropped.
         """
         prepared, count = self._prepared.pop(xid), 0
         for token, rows in prepared.rows():
@@ -101,7 +101,7 @@ class EpochWriter:
 
     def count(self, *, first_time: float, source_time: float, rows: int, size: int) -> None:
         """After rows were staged. `first_time`: as `open_since`. Both times may be UNKNOWN."""
-        now = time.time()  # what came is no newer, whatever a session has called its time
+        now = time.time()  # what arrived is no newer, whatever time a session has set
         self.source_time = min(source_time, now) or self.source_time
         self.rows += rows
         self.bytes += size
@@ -117,7 +117,7 @@ class EpochWriter:
             self.open_since = min(first_time, now) or None
 
     def close(self, end: Position) -> Epoch:
-        """All that was staged, durable on disk; the next epoch is open. Raises DISK_FULL, NOT_WRITABLE."""
+        """Everything staged, durable on disk; opens the next epoch. Raises DISK_FULL, NOT_WRITABLE."""
         files = {token: segment.close() for token, segment in self._segments.items()}
         prepared = self._close_prepared()
         passing(CrashPoint.SEGMENTS_CLOSED)
@@ -141,7 +141,7 @@ class EpochWriter:
         return epoch
 
     def pass_over(self, end: Position) -> Epoch:
-        """The next epoch, without rows, for what a statement does."""
+        """The next epoch, without rows, for the effect of a statement."""
         epoch = Epoch(
             number=self.number,
             end=end,
@@ -157,5 +157,5 @@ class EpochWriter:
 
 
 def wanted(channel: WorkerChannel, rows: pa.Table) -> pa.Table:
-    """The rows that a target takes. Raises what `append_on_change` says of a target without a key."""
+    """The rows that a target takes. Raises the error of `append_on_change` for a target without a key."""
     return rows if channel.source_keys else appendable(rows, channel.append_on_change, channel.source.label)

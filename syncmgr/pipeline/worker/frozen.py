@@ -1,7 +1,7 @@
 """Loaded last by the process from which workers are forked.
 
-Owns: that workers share what it has: modules that each would load for itself, since others import them only when they
-first need them (14 MiB), and garbage collections that would write into every page (13 MiB).
+Owns: that workers share its memory: modules that each would otherwise load itself, since others import them only on
+first use (14 MiB), and garbage collections that would write into every page (13 MiB).
 Must not know: what else is loaded.
 """
 

@@ -1,6 +1,6 @@
 """The rows of an XA transaction that is prepared and waits for its end.
 
-Owns: where they lie until then, in memory and in files, and when their files may go.
+Owns: where they are until then, in memory and in files, and when their files may be deleted.
 Must not know: how an XA transaction is read, epochs' rules.
 """
 
@@ -24,7 +24,7 @@ WAITING_BYTES: Final = 1024 * 1024  # of one table in memory: many transactions 
 class PreparedRows:
     """Of one XA transaction, by channel token. One thread.
 
-    `stored`: as an earlier epoch names it. `bytes`: as they were read. `dead`: what is told of rows beside them.
+    `stored`: as an earlier epoch names it. `bytes`: as they were read. `dead`: dead letters of further rows.
     """
 
     def __init__(self, xid: str, folder: Path, stored: Prepared | None = None) -> None:
@@ -45,7 +45,7 @@ class PreparedRows:
         segment.append(rows)
 
     def close(self) -> Prepared:
-        """What an epoch says of it; from then on its files are the frontend's to delete."""
+        """What an epoch records of it; from then on the frontend deletes its files."""
         if self._stored is None:
             files = {token: segment.close() for token, segment in self._segments.items()}
             self._stored = Prepared(files=files, bytes=self.bytes, dead=self.dead)

@@ -1,6 +1,6 @@
 """Reads a source ahead of the consumer.
 
-Owns: the thread that calls get, and the bounded queue behind it.
+Owns: the thread that calls get, and the bounded queue after it.
 Must not know: channels, epochs, what a batch holds.
 """
 
@@ -21,7 +21,7 @@ class Receiver:
     """One thread that gets batches into a queue. An error ends it and comes out of `take`."""
 
     def __init__(self, source: SourceStream, limits: Callable[[], Limits]) -> None:
-        """`limits`: those in force now, of which it heeds the bounds of the queue."""
+        """`limits`: those in force now, of which it uses the bounds of the queue."""
         self._source = source
         self._limits = limits
         self._ready = threading.Condition()
@@ -42,15 +42,15 @@ class Receiver:
         self._source.close()
 
     def follow(self, channels: Sequence[WorkerChannel]) -> None:
-        """Read on behind a DDL with `said`, which holds reading back."""
+        """Read on after a DDL with `said`, which stops reading."""
         self._source.follow(channels)
         with self._ready:
             self._held = False
             self._ready.notify_all()
 
     def take(self, timeout: float) -> Batch | None:
-        """The next batch in order, None if none came in time, or before `wake`. Raises what ended the thread, after its
-        last batch.
+        """The next batch in order, None if none arrived in time, or before `wake`. Raises what ended the thread, after
+        its last batch.
         """
         with self._ready:
             self._ready.wait_for(lambda: self._queue or self._error or self._stopped or self._woken, timeout)
@@ -65,7 +65,7 @@ class Receiver:
             return None
 
     def wake(self) -> None:
-        """Whoever waits in `take`, or is the next to, waits for no batch: there is something else to look at."""
+        """Whoever waits in `take`, or is the next to, stops waiting for a batch: there is something else to handle."""
         with self._ready:
             self._woken = True
             self._ready.notify_all()

@@ -1,7 +1,7 @@
-"""When the frontend hears how far a worker has come.
+"""When a worker reports its progress to the frontend.
 
-Owns: how often it is told, and what it was told last.
-Must not know: what is told, epochs, sources.
+Owns: how often it reports, and the last report.
+Must not know: the content of reports, epochs, sources.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Final
 from syncmgr.pipeline.messages import Progress
 
 PROGRESS_SECOND: Final = 0.5
-SAME_SECOND: Final = 2.0  # so often the frontend hears that nothing has changed: hundreds of quiet jobs cost it little
+SAME_SECOND: Final = 2.0  # how often no change is reported to the frontend: hundreds of quiet jobs cost it little
 
 
 class Reports:

@@ -1,6 +1,6 @@
 """The channels of a worker by table and by token.
 
-Owns: which channel the rows of a table go to, of which tables the binlog tells no names of columns.
+Owns: which channel the rows of a table go to, which tables have no column names in the binlog.
 Must not know: rows, epochs, processes.
 """
 
@@ -11,7 +11,7 @@ from syncmgr.pipeline.messages import WorkerChannel
 
 
 class Routes:
-    """As the plan has them, or the answer to a DDL statement."""
+    """From the plan, or from the answer to a DDL statement."""
 
     def __init__(self, channels: Collection[WorkerChannel]) -> None:
         self._by_table = {_table(channel): channel for channel in channels}
@@ -22,12 +22,12 @@ class Routes:
         return self._by_table[table]
 
     def read_now(self, token: str, passed: Collection[Table]) -> WorkerChannel | None:
-        """None where its table is not read any more, or was read after the rows that `passed` is told of."""
+        """None if its table is no longer read, or was read after the rows that `passed` is given for."""
         channel = self._by_token.get(token)
         return None if channel is None or _table(channel) in passed else channel
 
     def doubt(self, tables: Collection[Table]) -> bool:
-        """Whether other tables than before are without names."""
+        """Whether the set of tables without names has changed."""
         before = self.nameless
         self.nameless = frozenset(token for token, channel in self._by_token.items() if _table(channel) in tables)
         return self.nameless != before

@@ -54,7 +54,7 @@ class Segment:
             self._close_file()
 
     def close(self) -> tuple[StagedFile, ...]:
-        """The files, durable but for their folder's entries, which `sync_folder` makes so."""
+        """The files, durable except for their folder's entries, which `sync_folder` makes durable."""
         self._write()
         self._close_file()
         return tuple(self._files)
@@ -68,7 +68,7 @@ class Segment:
         yield from self._waiting
 
     def drop(self) -> None:
-        """Nobody needs its files."""
+        """Its files are not needed."""
         self._close_file()
         for file in self._files:
             Path(file.path).unlink()
@@ -123,7 +123,7 @@ class Segment:
 
 
 def same_columns(files: Iterable[StagedFile]) -> bool:
-    """Whether one reader takes them all; False where one is gone."""
+    """Whether one reader takes them all; False if one is missing."""
     try:
         schemas = [pq.read_schema(file.path) for file in files]
     except OSError:

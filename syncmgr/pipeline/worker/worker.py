@@ -36,7 +36,7 @@ OpenSource = Callable[[WorkerPlan, Tell, Callable[[int], None]], SourceStream]  
 
 
 class Pipe:
-    """Sends from any thread. When the other end is gone, so is this process: nobody else may stage for the job."""
+    """Sends from any thread. When the other end is gone, this process ends: only one may stage for the job."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -59,7 +59,7 @@ class Pipe:
 
 def main(plan: WorkerPlan, open_source: OpenSource, connection: Connection) -> None:
     """The process's whole life. Ends with Finished or Failed as the last message."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the frontend, which ends us by the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the frontend, which ends us through the pipe
     pipe = Pipe(connection)
     try:
         _run(plan, open_source, pipe)
@@ -89,7 +89,7 @@ def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
 
 
 def _keep(pipe: Pipe, inbox: Inbox, second: int) -> None:
-    """Waits for as long as the frontend takes: an end of either ends this process."""
+    """Waits as long as the frontend takes: the end of either ends this process."""
     pipe.send(Asked(second=second))
     inbox.kept.acquire()
 
@@ -97,7 +97,7 @@ def _keep(pipe: Pipe, inbox: Inbox, second: int) -> None:
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for above in (folder.parent, folder.parent.parent):  # a synced file in a folder that nobody finds is lost
+        for above in (folder.parent, folder.parent.parent):  # a synced file in a folder that cannot be found is lost
             fsync(str(above))
     except OSError as error:
         raise disk_error(error, folder) from error

@@ -14,7 +14,7 @@ from syncmgr.job.position import Position
 class Unacked:
     """A batch that canal keeps. `stamp`: number of the position that covers all of it, None while none does."""
 
-    number: int  # from 1 in the order in which they came
+    number: int  # from 1 in order of arrival
     batch_id: int
     entries: int
     bytes: int
@@ -25,12 +25,12 @@ class Acks:
     """Batches in the order of canal, positions in the order in which they were given out.
 
     The newest batch whose rows are all committed is acked only when the next one is committed too. So after every
-    reconnect canal delivers something that is known: where it does not, its cursor was lost. Only a position that says
-    `acked` lets it go at once.
+    reconnect canal delivers something that is known: otherwise its cursor was lost. Only a position that says `acked`
+    releases it at once.
     """
 
     def __init__(self, start: Position | None = None) -> None:
-        """`start`: what was committed in an earlier life, whose newest batch comes again and is kept as it was."""
+        """`start`: what an earlier process committed, whose newest batch is delivered again and kept as it was."""
         self._batches: deque[Unacked] = deque()
         self._positions: deque[tuple[int, Position]] = deque()
         self._given = self._committed = 0
@@ -45,12 +45,12 @@ class Acks:
         self.bytes += size
 
     def given(self, position: Position) -> None:
-        """A position was handed on; it will be committed some time."""
+        """A position was handed on; it will be committed later."""
         self._given += 1
         self._positions.append((self._given, position))
 
     def covered(self, last: int) -> None:
-        """The batches up to number `last` hold nothing behind the position handed on last."""
+        """The batches up to number `last` hold nothing after the position handed on last."""
         for batch in self._batches:
             if batch.number <= last and batch.stamp is None:
                 batch.stamp = self._given
@@ -89,7 +89,7 @@ class Acks:
 
     @property
     def kept_bytes(self) -> int:
-        """Of the batch that is kept back, where it is the only one left."""
+        """Of the batch that is kept back, if it is the only one left."""
         alone = len(self._batches) == 1 and _within(self._batches[0], self._committed)
         return self._batches[0].bytes if alone else 0
 

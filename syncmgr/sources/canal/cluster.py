@@ -23,12 +23,12 @@ from syncmgr.sources.canal.packet import CLIENT_ID
 SESSION_SECOND: Final = 10.0
 ROOT: Final = "/otter/canal/destinations"
 
-logging.getLogger("kazoo").setLevel(logging.ERROR)  # what it retries is told by whoever asked
+logging.getLogger("kazoo").setLevel(logging.ERROR)  # its retries are reported by the caller
 
 
 @dataclass(frozen=True, slots=True)
 class OneServer:
-    """Always the same address. Nothing there keeps a second reader out."""
+    """Always the same address. Nothing there excludes a second reader."""
 
     endpoint: Endpoint
 
@@ -39,7 +39,7 @@ class OneServer:
         return self.endpoint
 
     def connected(self, local_address: str) -> None:
-        """Nobody can ask."""
+        """There is nothing to query."""
 
     def lost(self) -> bool:
         return False
@@ -55,7 +55,9 @@ class Cluster:
     """
 
     def __init__(self, zk_servers: str, endpoint: Endpoint, owner: str) -> None:
-        """`endpoint`: host and port stand open. `owner`: tells a job's own earlier life from another reader."""
+        """`endpoint`: host and port in clear text. `owner`: distinguishes a job's own earlier process from another
+        reader.
+        """
         self._zk_servers = zk_servers
         self._endpoint = endpoint
         self._owner = owner
@@ -71,14 +73,14 @@ class Cluster:
         return f"{self._path}/{CLIENT_ID}/running"
 
     def locate(self) -> Endpoint:
-        """Raises CanalLostError: ZooKeeper is away, nobody is active, or somebody else reads."""
+        """Raises CanalLostError: ZooKeeper is unavailable, no server is active, or there is another reader."""
         with self._naming_failures():
             client = self._started()
             self._take(client)
             return self._active(client)
 
     def seen(self) -> Endpoint:
-        """The same, and nobody is kept out by it."""
+        """The same, without excluding other readers."""
         with self._naming_failures():
             client = self._started()
             reader = self._data(client, self._own)
@@ -93,8 +95,8 @@ class Cluster:
         return replace(self._endpoint, host=host, port=int(port))
 
     def connected(self, local_address: str) -> None:
-        """As canal's clients do, for whoever looks into ZooKeeper. Raises CanalLostError where the session, and with it
-        our node, has ended since `locate`: what is there now is another reader's.
+        """As canal's clients do, for anyone who inspects ZooKeeper. Raises CanalLostError if the session, and with it
+        our node, has ended since `locate`: the present node is another reader's.
         """
         if self._client is None or self._over:
             raise self._lost("the session has ended, so another reader may have begun")
@@ -117,7 +119,7 @@ class Cluster:
             self._over = False
             client = KazooClient(self._zk_servers, timeout=SESSION_SECOND)
             client.add_listener(self._on_state)
-            client.start(self._endpoint.connect_timeout)  # one that fails is closed for good
+            client.start(self._endpoint.connect_timeout)  # a failed one is closed for good
             self._client = client
         return self._client
 
@@ -127,7 +129,7 @@ class Cluster:
             self._over = True
 
     def _take(self, client: KazooClient) -> None:
-        """The node that says who reads. One of an earlier life of this job is not waited for."""
+        """The node that says who reads. One from an earlier process of this job is not waited for."""
         try:
             self._create(client)
         except NodeExistsError:
@@ -149,7 +151,7 @@ class Cluster:
         self._waited(client.create_async(self._own, self._told(""), ephemeral=True, makepath=True))
 
     def _waited(self, asked: IAsyncResult) -> Any:  # noqa: ANN401 - kazoo has no types
-        """While ZooKeeper is away kazoo keeps all that it is asked, without an end: such a session is given up."""
+        """While ZooKeeper is unavailable kazoo queues all requests, without bound: such a session is given up."""
         try:
             return asked.get(timeout=self._endpoint.connect_timeout)
         except KazooTimeoutError:
@@ -183,7 +185,7 @@ def _address(data: bytes) -> str:
 
 
 def _fact(data: bytes, name: str) -> object:
-    """Of a node's JSON; "" where it has none."""
+    """Of a node's JSON; "" if it has none."""
     try:
         facts = json.loads(data or b"{}")
     except ValueError:

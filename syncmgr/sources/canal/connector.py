@@ -19,11 +19,11 @@ from syncmgr.sources.cancellation import Opened
 CHUNK: Final = 1 << 20
 SHOWN: Final = 300
 UNREADY: Final = "seed is null"  # the server checks a password before it has stored its own seed
-UNSUBSCRIBED: Final = "should subscribe first"  # what a destination that is served says to a stranger
+UNSUBSCRIBED: Final = "should subscribe first"  # the answer of a served destination to an unknown reader
 
 
 class CanalLostError(Exception):
-    """The connection is of no use any more. `cause_for_user` says why; trying again may help."""
+    """The connection is no longer usable. `cause_for_user` says why; retrying may help."""
 
     def __init__(self, cause_for_user: SyncError) -> None:
         super().__init__(str(cause_for_user))
@@ -32,7 +32,7 @@ class CanalLostError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """A destination on a server, and who asks for it. Times in seconds."""
+    """A destination on a server, and who reads it. Times in seconds."""
 
     host: str
     port: int
@@ -48,7 +48,7 @@ class Endpoint:
 
 
 class Connector:
-    """Belongs to one thread; only its socket may be shut from another."""
+    """Belongs to one thread; only its socket may be shut down from another."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Connector:
     ) -> None:
         """Connects, logs in, subscribes, and takes back what an earlier reader left un-acked.
 
-        `table_filter`: canal's regular expression; it replaces the destination's own, and that of whoever reads it.
-        None: it only finds out whether the destination is served. Raises CanalLostError, and SyncError
+        `table_filter`: canal's regular expression; it replaces the destination's own, and that of its present reader.
+        None: only finds out whether the destination is served. Raises CanalLostError, and SyncError
         CANAL_ACCESS_DENIED.
         """
         self._endpoint = endpoint
@@ -92,7 +92,7 @@ class Connector:
         if answer.code:
             if UNREADY in answer.text:
                 raise self._refused(answer)
-            # some servers let a wrong password pass after all: nothing is asked of them
+            # some servers accept a wrong password after all: nothing is requested from them
             raise SyncError(
                 Code.CANAL_ACCESS_DENIED, address=there.label, user=there.user, reason=_first_line(answer.text)
             )
@@ -107,7 +107,7 @@ class Connector:
         self._most = packet.MAX_FRAME
 
     def _look(self) -> None:
-        """Canal refuses a reader whom it does not know, after it has looked whether it serves what he wants."""
+        """Canal refuses an unknown reader only after checking whether it serves the requested destination."""
         there = self._endpoint
         self._send(packet.get(there.destination, 1, 1, packet.STRANGER))
         reply = self._reply(there.read_timeout)
@@ -127,7 +127,7 @@ class Connector:
         self._send(packet.acknowledgement(self._endpoint.destination, batch_id))
 
     def receive(self, until: float) -> Delivery | None:
-        """What was asked for, None if it did not come by then (monotonic). Raises CanalLostError."""
+        """What was requested, None if it did not arrive by then (monotonic). Raises CanalLostError."""
         body = self._frame(until)
         if body is None:
             self._check_pace()
@@ -167,7 +167,7 @@ class Connector:
             raise self._broken(str(error)) from error
 
     def _frame(self, until: float) -> bytes | None:
-        """A whole frame's body. What came of it stays in the buffer, which grows only as bytes come."""
+        """A whole frame's body. The part that has arrived stays in the buffer, which grows only as bytes arrive."""
         if not self._fill(packet.LENGTH.size, until):
             return None
         try:

@@ -56,7 +56,7 @@ REFUSED: Final = {
 class CanalDescription:
     """FROM BINLOG ("type" = "canal", ...) with every default filled in. `zk_servers` "": one server, at host and port.
 
-    `time_zone`: of the canal server, None where nobody said it.
+    `time_zone`: of the canal server, None if not given.
     """
 
     host: str
@@ -85,7 +85,7 @@ class CanalDescription:
 
     @property
     def can(self) -> frozenset[Can]:
-        """It has the changes alone, and no word of its tables before one changes."""
+        """It has only the changes, and no description of its tables before one changes."""
         return frozenset()
 
     @property
@@ -128,12 +128,12 @@ class CanalDescription:
 
 
 def _server(source: CanalDescription) -> str:
-    """Its address, under one name where it is this machine."""
+    """Its address, with one name for this machine."""
     return source.zk_servers.casefold() or f"{_known_host(source.host)}:{source.port}"
 
 
 def _known_host(host: str) -> str:
-    """One spelling of an address, and of what needs no network to be known as this machine."""
+    """One spelling of an address, and of anything that is recognized as this machine without the network."""
     name = host.casefold()
     try:
         address = ip_address(name)

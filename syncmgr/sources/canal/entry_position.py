@@ -1,6 +1,6 @@
-"""Where an entry lies to what was taken before.
+"""How an entry relates to what was taken before.
 
-Owns: what makes an entry old, new, or part of another history; the position behind one.
+Owns: what makes an entry old, new, or part of another history; the position after one.
 Must not know: transactions, batches, connections.
 """
 
@@ -14,26 +14,25 @@ from syncmgr.job.position import GtidSet, MariadbGtids, Position, numbered, pars
 from syncmgr.sources.canal.packet import MalformedPacketError
 from syncmgr.sources.canal.proto import entry_pb2
 
-NEAR: Final = 256  # bytes between a position and the first entry behind it: one GTID event
+NEAR: Final = 256  # bytes between a position and the first entry after it: one GTID event
 FILE_HEAD: Final = 4096  # the same at the beginning of the next file
 _MYSQL_GTID: Final = re.compile(r"([0-9a-fA-F-]{36}):(\d+)")
 _MARIADB_GTID: Final = re.compile(r"(\d+)-(\d+)-(\d+)")
 
 
 class Relation(StrEnum):
-    """How an entry lies to a position."""
+    """How an entry relates to a position."""
 
     OLD = "OLD"
     NEW = "NEW"
-    ELSEWHERE = "ELSEWHERE"  # it cannot be told: the binlogs are not the same ones any more
+    ELSEWHERE = "ELSEWHERE"  # it cannot be determined: the binlogs are no longer the same ones
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPosition:
-    """Where an entry stands. `number`: from 1 among the entries of its coordinate, which a compressed transaction
-
+    """The place of an entry. `number`: from 1 among the entries of its coordinate, which a compressed transaction
     shares; `counted` False: entries of that coordinate may have come before the first one seen. `time`: unix seconds.
-    `gtid`: of its transaction alone, "" where none is told; `gtids`: as canal tells what was executed.
+    `gtid`: of its transaction only, "" if none is given; `gtids`: the executed set as canal reports it.
     """
 
     file: str
@@ -62,7 +61,7 @@ def place_of(header: entry_pb2.Header, number: int, *, counted: bool) -> EntryPo
 
 
 def _current_gtid(header: entry_pb2.Header) -> str:
-    """MariaDB's set of a stream is the current GTID; MySQL's stands in a property."""
+    """MariaDB's set of a stream is the current GTID; MySQL's is in a property."""
     if _MARIADB_GTID.fullmatch(header.gtid):
         return header.gtid
     return next((pair.value for pair in header.props if pair.key == "curtGtid"), "")
@@ -75,8 +74,8 @@ class Taken:
         self._gtids = parse_gtids(position.gtids) if position.gtids else None
         self._gtids_told = ""
         self._position = position
-        self._torn = ""  # the GTID of the transaction that is torn, "" where it is not known
-        self._away = False  # it comes again from other binlogs
+        self._torn = ""  # the GTID of the split transaction, "" if not known
+        self._away = False  # it is delivered again from other binlogs
 
     @property
     def position(self) -> Position:
@@ -109,7 +108,7 @@ class Taken:
         )
 
     def release(self) -> Position:
-        """The same position, behind which canal may forget everything."""
+        """The same position, marked so that canal may forget everything up to it."""
         self._position = replace(self.position, acked=True)
         return self._position
 
@@ -128,7 +127,7 @@ class Taken:
         )
 
     def lies(self, at: EntryPosition, *, trusted: bool) -> Relation:
-        """`trusted` False: coordinates tell nothing."""
+        """`trusted` False: coordinates prove nothing."""
         taken = self._position
         known = self._knows(at.gtid) if at.gtid else None
         if known:
@@ -140,17 +139,17 @@ class Taken:
         return Relation.ELSEWHERE if self._away else _by_coordinate(at, taken)
 
     def go_away(self) -> None:
-        """What is torn comes again from other binlogs: no coordinate tells which part of it was taken."""
+        """A split transaction is delivered again from other binlogs: no coordinate shows which part of it was taken."""
         self._away = self._position.ordinal > 0
 
     def ends_at(self, at: EntryPosition) -> bool:
-        """Whether the position is exactly the one behind this entry, or of it where a transaction is torn."""
+        """Whether the position is exactly the one after this entry, or at it if a transaction is split."""
         taken = self._position
         offset = at.offset if taken.ordinal else at.offset + at.length
         return (at.file, offset) == (taken.file, taken.offset) and taken.ordinal in {0, at.number}
 
     def continues(self, at: EntryPosition) -> bool:
-        """Whether nothing can lie between the position and this entry."""
+        """Whether nothing can be between the position and this entry."""
         taken = self._position
         if at.gtid and self._gtids is not None:
             return self._lacks_only(at)
@@ -164,8 +163,8 @@ class Taken:
     def jumps_back(self, at: EntryPosition, second: int, *, ended: int) -> bool:
         """Whether a transaction's end is older than what was taken, in another file.
 
-        In the one that follows it is rather that of a session with a timestamp of its own, where the end before, at
-        `ended`, is as old; 0: not known.
+        In the next file it is rather that of a session with a timestamp of its own, if the previous end, at `ended`, is
+        as old; 0: not known.
         """
         taken = self._position
         mine, other = numbered(at.file), numbered(taken.file)
@@ -179,17 +178,17 @@ class Taken:
         return at.gtid != "" and self._knows(at.gtid) is True
 
     def by_gtid(self, at: EntryPosition) -> bool:
-        """Whether its GTID tells if it was taken."""
+        """Whether its GTID shows if it was taken."""
         return at.gtid != "" and self.position.gtids != "" and self._knows(at.gtid) is not None
 
     def tears(self, at: EntryPosition) -> bool:
-        """Whether this one of another transaction comes where the rest of the torn one did not."""
+        """Whether this entry of another transaction arrives although the rest of the split one did not."""
         if not self._position.ordinal or not self._torn or at.gtid in {"", self._torn}:
             return False
         return not _has(_told(at.gtids), self._torn)
 
     def may_be_torn(self) -> bool:
-        """Whether the first transaction that came may be the torn one: it follows those that were taken."""
+        """Whether the first transaction that arrived may be the split one: it follows those that were taken."""
         match _parsed(self._torn):
             case (str(uuid), int(number)):
                 return self._knows(f"{uuid}:{number - 1}") is True
@@ -199,14 +198,14 @@ class Taken:
                 return False
 
     def _is_of_torn(self, at: EntryPosition) -> bool:
-        """A stored position has no GTID of it: canal delivers the rest of it first."""
+        """A stored position does not contain its GTID: canal delivers the rest of it first."""
         if not self._position.ordinal:
             return False
         self._torn = self._torn or at.gtid
         return at.gtid == self._torn
 
     def _knows(self, gtid: str) -> bool | None:
-        """None where the set and the GTID are not of one kind."""
+        """None if the set and the GTID are not of one kind."""
         return _has(self._gtids, gtid)
 
     def _add(self, gtid: str) -> None:

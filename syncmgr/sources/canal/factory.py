@@ -29,7 +29,7 @@ from syncmgr.sources.port import Plan, Trouble
 GRACE_SECOND: Final = 5.0
 RETRY_SECOND: Final = 0.5
 SIGMAS: Final = frozenset("σς")
-PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
+PROBE: Final = "CREATE SYNC"  # the reader's name while a statement checks whether the destination can be read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,8 +48,8 @@ class DestinationFacts:
 
 
 def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:
-    """Logs in and subscribes, so that from now on canal keeps what the job will read. Without tables it only looks
-    whether the destination is served: whoever subscribes takes its filter from its reader, and with it rows.
+    """Logs in and subscribes, so that from now on canal keeps what the job will read. Without tables it only checks
+    whether the destination is served: subscribing would replace the filter of its reader, and so take away rows.
 
     Raises SyncError: CANAL_*, PROPERTY_WRONG.
     """
@@ -71,7 +71,7 @@ def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeou
 
 
 def _located(locator: Locator) -> Endpoint:
-    """The node of a reader that was killed stays for as long as its session: a new job may have to wait for it."""
+    """The node of a killed reader stays as long as its session: a new job may have to wait for it."""
     deadline = time.monotonic() + SESSION_SECOND + GRACE_SECOND
     while True:
         try:
@@ -123,7 +123,7 @@ def _locator(source: CanalDescription, connect_timeout: float, read_timeout: flo
 
 
 def table_filter(tables: Sequence[Table]) -> str:
-    """Canal's regular expression for these tables: it compares what its Java makes of a name in lower case."""
+    """Canal's regular expression for these tables: it compares names in the lower case of its Java."""
     return ",".join(f"{_literally(db)}\\.{_literally(name)}" for db, name in tables)
 
 
@@ -132,9 +132,9 @@ def _literally(name: str) -> str:
 
 
 def _character(character: str) -> str:
-    """A comma would end the expression, so that any character stands there. Java looks around a capital sigma for the
-    end of a word, which may be in the name beside it, makes two of a dotted I, and knows fewer capitals than we do. A
-    server that keeps names in lower case does none of that, while its statements spell them as somebody has typed.
+    """A comma would end the expression, so a wildcard replaces it. Java checks around a capital sigma for the end of a
+    word, which may be in the adjacent name, turns a dotted I into two characters, and knows fewer capitals than we do.
+    A server that stores names in lower case does none of that, while its statements have them as they were typed.
     """
     if character == ",":
         return "."

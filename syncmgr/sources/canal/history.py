@@ -1,4 +1,4 @@
-"""What canal's stream has to do with what was taken before.
+"""How canal's stream relates to what was taken before.
 
 Owns: whether an entry is old, whether anything is missing before the first one that is not, when history is another.
 Must not know: transactions' rows, batches, sockets.
@@ -17,7 +17,7 @@ BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by le
 
 
 class RewindError(Exception):
-    """What was taken for old belongs to another history: everything has to be delivered again."""
+    """Entries treated as old belong to another history: everything has to be delivered again."""
 
 
 class History:
@@ -34,7 +34,7 @@ class History:
         self.restart()
 
     def restart(self, *, trusted: bool = True) -> None:
-        """A new connection. `trusted` False: nothing of it is taken for old."""
+        """A new connection. `trusted` False: none of it is treated as old."""
         self._trusted = trusted
         self._joined = self._dropped = self._met = False
         self._doubted = False  # by a coordinate alone
@@ -50,14 +50,15 @@ class History:
 
     @property
     def doubtful(self) -> bool:
-        """Whether what was dropped may be of another server, and be wanted again: nothing has met the position yet.
+        """Whether what was dropped may belong to another server, and be needed again: nothing has matched the position
+        yet.
 
-        Without a key it is not taken in any case, but stops the job.
+        Without a key it is never taken, but stops the job.
         """
         return self._doubted and not self._met and not self._joined and self._keyed
 
     def is_old(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
-        """Whether it was taken before. Where it was not, all before it is there."""
+        """Whether it was taken before. If it was not, everything before it was."""
         lie = self._taken.lies(at, trusted=self._trusted)
         if lie is Relation.OLD:
             self._dropped = True
@@ -82,8 +83,8 @@ class History:
         self._time = max(self._time, at.time)
 
     def go_away(self, at: EntryPosition) -> bool:
-        """Canal's parser turns to another server: GTIDs tell what is old there. Else nothing does, unless it begins at
-        the position, and that is not met on the way. Whether coordinates tell nothing any more.
+        """Canal's parser switches to another server: GTIDs show what is old there. Otherwise nothing does, unless it
+        begins at the position, and that is not met on the way. Whether coordinates no longer prove anything.
         """
         if self._taken.by_gtid(at):
             self._taken.go_away()
@@ -108,7 +109,7 @@ class History:
         self._taken.within(at, time=self._time)
 
     def release(self) -> Position:
-        """The position anew, as one behind which canal may forget everything."""
+        """The position again, marked so that canal may forget everything up to it."""
         return self._taken.release()
 
     def _is_whole(self, at: EntryPosition) -> bool:
@@ -133,14 +134,14 @@ class History:
             self._refuse_again(at)
             raise RewindError
         if taken.acked:
-            return  # nothing need come again
+            return  # nothing has to be delivered again
         raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
 
     def _join_torn(self, at: EntryPosition, *, begins: bool) -> None:
-        """What is not met is the torn transaction from its beginning, in other binlogs: its GTID says so."""
+        """What was not found is the split transaction from its beginning, in other binlogs: its GTID says so."""
         taken = self._taken.position
         if taken.acked and not begins and not self._dropped and at.file == taken.file:
-            return  # nothing need come again
+            return  # nothing has to be delivered again
         if not self._taken.may_be_torn():
             raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
         self._refuse_again(at)

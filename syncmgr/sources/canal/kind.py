@@ -20,7 +20,7 @@ from syncmgr.sources.port import Inspected, Table
 
 @dataclass(frozen=True, slots=True)
 class CanalDestination:
-    """One destination. It gives changes alone."""
+    """One destination. It provides only changes."""
 
     description: CanalDescription
     settings: Settings

@@ -1,6 +1,6 @@
 """Bytes of canal's TCP protocol <-> values.
 
-Owns: frames, requests, replies, the scrambled password, and what of an entry is not taken on trust.
+Owns: frames, requests, replies, the scrambled password, and which parts of an entry are not trusted.
 Must not know: sockets, time, what an entry means.
 """
 
@@ -15,14 +15,14 @@ from syncmgr.sources.canal.proto import entry_pb2, packet_pb2
 from syncmgr.sources.canal.values.fields import BYTES, VARINT, MalformedEntryError, varint
 
 CLIENT_ID: Final = "1001"  # the one that every canal client uses: a destination has one reader
-STRANGER: Final = "32101"  # one that has never subscribed, so that canal gives it nothing
+STRANGER: Final = "32101"  # one that has never subscribed, so canal gives it nothing
 LENGTH: Final = struct.Struct(">i")
-MAX_FRAME: Final = 1 << 30  # one entry holds a whole rows event, which max_allowed_packet bounds so
-MAX_LOGIN_FRAME: Final = 1 << 20  # of one in which no entries come
+MAX_FRAME: Final = 1 << 30  # one entry holds a whole rows event, which max_allowed_packet bounds
+MAX_LOGIN_FRAME: Final = 1 << 20  # of one without entries
 MAX_ENTRIES: Final = 1_000_000  # of a delivery; canal's ring has 16,384, unless it is made larger
 MAX_HEADER: Final = 1 << 20  # bytes of an entry's header: names, and some pairs of texts
 ENTRY_HEADER, MESSAGES_ENTRY = 0x0A, 0x12  # tags
-IDLE_MILLISECOND: Final = 3_600_000  # the server closes a connection that neither side used for so long
+IDLE_MILLISECOND: Final = 3_600_000  # the server closes a connection that neither side has used for this long
 MILLISECONDS: Final = 2  # unit of GET's timeout
 UNCOMPRESSED: Final = frozenset({0, 1})
 
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What one GET returned: serialised entries, none where `batch_id` is -1."""
+    """What one GET returned: serialised entries, none if `batch_id` is -1."""
 
     batch_id: int
     entries: tuple[bytes, ...]
@@ -81,7 +81,7 @@ def reply(body: bytes) -> Reply:
             _parse(ack, packet.body)
             return Answer(ack.error_code, ack.error_message)
         case packet_pb2.MESSAGES:
-            if packet.body.count(MESSAGES_ENTRY) > MAX_ENTRIES:  # else there are fewer for sure
+            if packet.body.count(MESSAGES_ENTRY) > MAX_ENTRIES:  # otherwise there are certainly fewer
                 _refuse(packet.body, MESSAGES_ENTRY, "entries", count=MAX_ENTRIES)
             messages = packet_pb2.Messages()
             _parse(messages, packet.body)
@@ -108,8 +108,8 @@ def row_change(data: bytes) -> entry_pb2.RowChange:
 
 
 def _refuse(data: bytes, wanted: int, what: str, *, count: int = MAX_FRAME, size: int = MAX_FRAME) -> None:
-    """Where the fields of that tag are more than `count`, or `size` bytes in all: protobuf makes an object of each part
-    of a message, which takes many times its bytes. Raises MalformedPacketError.
+    """Raises MalformedPacketError if there are more than `count` fields with that tag, or `size` bytes in all: protobuf
+    makes an object of each part of a message, which takes many times its bytes.
     """
     at = found = held = 0
     try:
@@ -150,7 +150,7 @@ def subscription(destination: str, table_filter: str) -> bytes:
 
 
 def get(destination: str, fetch_size: int, timeout_millisecond: int, client_id: str = CLIENT_ID) -> bytes:
-    """`fetch_size`: KiB, or entries where the server counts those. A time-out of 0 would wait for ever."""
+    """`fetch_size`: KiB, or entries if the server counts those. A timeout of 0 would wait forever."""
     body = packet_pb2.Get(
         destination=destination,
         client_id=client_id,
@@ -167,7 +167,7 @@ def acknowledgement(destination: str, batch_id: int) -> bytes:
 
 
 def rollback(destination: str) -> bytes:
-    """Of every batch: rollback of one leaves the later ones open to be acked unseen."""
+    """Of every batch: after a rollback of one, the later ones could be acked unseen."""
     return _frame(packet_pb2.CLIENTROLLBACK, packet_pb2.ClientRollback(destination=destination, client_id=CLIENT_ID))
 
 

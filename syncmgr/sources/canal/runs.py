@@ -1,7 +1,7 @@
-"""Which of canal's entries are rows of one table behind each other: nearly all are, and are sorted at once.
+"""Which of canal's entries are consecutive rows of one table: nearly all are, and are sorted at once.
 
 Owns: the layout of Entry and Header messages on the wire, as canal writes them.
-Must not know: transactions, what was taken, what becomes of rows. What is laid out otherwise is a run of its own.
+Must not know: transactions, what was taken, what happens to rows. An entry with another layout is a run of its own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,18 +19,18 @@ from syncmgr.sources.canal.values.fields import BYTES, PADDING, VARINT, Malforme
 HEADER, ENTRY_TYPE, VALUE = 0x0A, 0x10, 0x1A
 FILE, SCHEMA, TABLE, PROPERTY = 0x12, 0x42, 0x4A, 0x62
 OFFSET, EVENT = 0x18, 0x58
-COUNTED: Final = b"\x0a\x09rowsCount"  # how the last property begins where canal says how many rows there are
+COUNTED: Final = b"\x0a\x09rowsCount"  # how the last property begins if canal says how many rows there are
 MAX_HEADER_FIELDS: Final = 20  # canal writes 13 at most, and a few properties
-FEWEST: Final = 8  # entries: fewer are not worth a look
+FEWEST: Final = 8  # entries: fewer are not worth checking
 LONGEST: Final = 4096  # bytes of an entry, on average: longer ones have many rows each
 MAX_NAME: Final = 1024  # bytes of a file's or a table's name
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Entries, serialised. Where there are several: rows of one table of one file, each behind the one before it.
+    """Entries, serialised. If there are several: consecutive rows of one table in one file.
 
-    `values`: their storeValue, empty where there is one entry only.
+    `values`: their storeValue, empty if there is only one entry.
     """
 
     entries: Sequence[bytes]
@@ -49,7 +49,9 @@ def runs(entries: Sequence[bytes]) -> Iterator[Run]:
 
 
 def _seen(entries: Sequence[bytes]) -> "_Seen | None":
-    """None where it is not worth it, or where canal writes a number something else stands; a parser will say so."""
+    """None if it is not worth it, or if there is something else where canal writes a number; a parser will report
+    it.
+    """
     if len(entries) < FEWEST or sum(map(len, entries)) > LONGEST * len(entries):
         return None
     try:
@@ -60,7 +62,9 @@ def _seen(entries: Sequence[bytes]) -> "_Seen | None":
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """`start`, `end`: of each entry's storeValue in `data`. `follows`: it is of one run with the entry before it."""
+    """`start`, `end`: of each entry's storeValue in `data`. `follows`: it belongs to the same run as the entry before
+    it.
+    """
 
     data: bytes
     start: Ints
@@ -107,7 +111,7 @@ class _Headers:
                 return
 
     def _step(self, header: Ints, at: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """One field of each of these headers: which have more, and where. What is laid out otherwise has no more."""
+        """One field of each of these headers: which have more, and where. One with another layout has no more."""
         tag = self._data[at]
         value, at = fields.varints(self._data, at + 1)
         for known in np.flatnonzero(np.bincount(tag)).tolist():
@@ -128,7 +132,7 @@ class _Headers:
             self._number[tag][header[chosen]] = value[chosen]
 
     def follow(self) -> Bools:
-        """Of each but the first: whether it is a row of the same table and file as the one before it, behind it."""
+        """For each but the first: whether it is a row of the same table and file as the one before it, after it."""
         offset = self._number[OFFSET]
         rows = self._whole & np.isin(self._number[EVENT], fields.EVENTS) & self._counted()
         follow: Bools = rows[1:] & rows[:-1] & (offset[1:] > offset[:-1]) & (offset[:-1] >= 0)

@@ -70,7 +70,7 @@ class Sorter:
     def restart(self, *, trusted: bool = True) -> None:
         """A new connection: whole transactions stay, the rest is delivered again.
 
-        `trusted` False: nothing of it is taken for old.
+        `trusted` False: none of it is treated as old.
         """
         self._history.restart(trusted=trusted)
         self._acks.restart()
@@ -91,7 +91,7 @@ class Sorter:
             self._cover()
 
     def _run(self, run: Run) -> None:
-        """What is decided for the first row goes for those behind it, where it was taken."""
+        """What is decided for the first row applies to the following ones, if it was taken."""
         data, *behind = run.entries
         first = packet.entry(data)
         self._entry(first, len(data))
@@ -127,7 +127,7 @@ class Sorter:
         self._places.took(at)
 
     def _follows(self, header: entry_pb2.Header) -> bool:
-        """Nearly all entries are rows behind others of one transaction and connection: of those nothing is asked."""
+        """Nearly all entries are rows after others of one transaction and connection: these need no checks."""
         return self._transactions.has_begun and self._places.follows(header)
 
     def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: EntryPosition, size: int) -> None:
@@ -147,7 +147,9 @@ class Sorter:
                 return  # heartbeats and GTIDs, of which no server sends one
 
     def _steps_back(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
-        """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
+        """Whether it is an earlier END, which ends nothing now. The open transaction is delivered again from its
+        beginning.
+        """
         step = self._places.trail.step(at, begins=begins, ends=ends)
         if step is not Step.ON:
             self._transactions.let_go()
@@ -163,15 +165,15 @@ class Sorter:
         return step is Step.BACK
 
     def _go_away(self, at: EntryPosition) -> None:
-        """To another server. The batches with the last of the first one are not kept back: they prove nothing to who
-        goes on at the other.
+        """To another server. The batches with the last entries of the first one are not kept back: they prove nothing
+        to a reader of the other one.
         """
         self._transactions.first = self._history.go_away(at) or self._transactions.first
 
     def _statement(self, value: bytes, header: entry_pb2.Header, at: EntryPosition) -> None:
         change = packet.row_change(value)
         if not change.isDdl:
-            return  # the text of a statement whose rows come, too
+            return  # the text of a statement whose rows are delivered, too
         self._transactions.end_unsaid()
         default = change.ddlSchemaName or header.schemaName
         concern = untold.concern(change.sql, default, self._tables)
@@ -184,7 +186,7 @@ class Sorter:
 
     @property
     def open(self) -> bool:
-        """Whether rows have come of a transaction whose end did not."""
+        """Whether rows of a transaction have arrived, but not its end."""
         return self._transactions.unended or self._transactions.holds
 
     @property
@@ -199,8 +201,8 @@ class Sorter:
 
     @property
     def ahead(self) -> bool:
-        """Whether rows were handed on that are behind the last position that was: nothing of both can be committed
-        before a position follows, be it one inside the transaction.
+        """Whether rows were handed on that are after the last position handed on: these cannot be committed before a
+        position follows, even one inside the transaction.
         """
         return self._ahead
 
@@ -211,9 +213,9 @@ class Sorter:
         return self._transactions.rows.bytes >= self._max_open_bytes
 
     def tear(self) -> None:
-        """Canal can give no more before it hears of what it gave: the open transaction is handed on in parts.
+        """Canal can give no more before an ack for what it gave: the open transaction is handed on in parts.
 
-        Where nothing of it is behind the last position, that covers all that canal gave.
+        If nothing of it is after the last position, that covers everything canal gave.
         """
         if self._transactions.rows.events or self._ahead:
             self._transactions.torn = True
@@ -221,14 +223,14 @@ class Sorter:
             self._acks.covered(self._acks.received_last)
 
     def release(self) -> Batch:
-        """The position anew, as one behind which canal may forget everything."""
+        """The position again, marked so that canal may forget everything up to it."""
         end = self._history.release()
         self._acks.given(end)
         self._acks.covered(self._acks.received_last)
         return self._outgoing.batch(Waiting(), end=end, is_open=self._transactions.delivered, starved=True)
 
     def take(self) -> Batch:
-        """What is whole; else what is torn, else a part of what is too large to wait for its end."""
+        """What is whole; otherwise what is split, or a part of what is too large to wait for its end."""
         if self._outgoing.moved or self.ddl is not None:
             return self._take_whole()
         rows = self._transactions.take_open()

@@ -25,7 +25,7 @@ from syncmgr.sources.canal.sorter import Sorter
 from syncmgr.sources.canal.table_reader import LearnedTable
 from syncmgr.sources.reconnect import Reconnector
 
-GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does: it reads nothing else meanwhile
+GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does, reading nothing else meanwhile
 MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
 
 
@@ -33,13 +33,13 @@ class Locator(Protocol):
     """Where the destination is served now."""
 
     def locate(self) -> Endpoint:
-        """Raises CanalLostError where nobody serves it, or somebody else reads it."""
+        """Raises CanalLostError if it is not served, or has another reader."""
 
     def connected(self, local_address: str) -> None:
-        """For whoever asks who reads."""
+        """For anyone who looks up the reader."""
 
     def lost(self) -> bool:
-        """Whether somebody else may read by now."""
+        """Whether there may be another reader by now."""
 
     def close(self) -> None: ...
 
@@ -58,7 +58,9 @@ class SourceOptions:
 
 
 class CanalSource:
-    """Reads on behind `start`. `get` belongs to one thread; `ack`, `heard_at`, `server`, `close` come from any."""
+    """Reads on after `start`. `get` belongs to one thread; `ack`, `heard_at`, `server`, `close` may be called from
+    any.
+    """
 
     def __init__(
         self,
@@ -72,9 +74,8 @@ class CanalSource:
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         debug: Callable[[str], None] | None = None,
     ) -> None:
-        """`label`: address/destination, for messages. `trouble` hears of each failure that is retried, and None
-
-        once it has passed. `debug` hears of each batch. Connects at the first get.
+        """`label`: address/destination, for messages. `trouble` is called with each failure that is retried, and with
+        None once it has passed. `debug` is called for each batch. Connects at the first get.
         """
         self._locator = locator
         self._filter = table_filter
@@ -93,14 +94,16 @@ class CanalSource:
         self._server = ""
 
     def get(self, timeout: float) -> Batch | None:
-        """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
+        """The next batch, None if none came within `timeout` seconds. Raises SyncError for errors that no retry
+        fixes.
+        """
         batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
         if self._line.closed:
             self._leave()
         return batch
 
     def _last(self) -> Batch | None:
-        """Whole transactions before what ended it are not lost."""
+        """Whole transactions before the error that ended it are not lost."""
         self._leave()
         return self._take() if self._sorter.ready else None
 
@@ -143,7 +146,7 @@ class CanalSource:
         return batch
 
     def _receive(self, deadline: float) -> bool:
-        """Whether something came. The next batch is asked for before this one is sorted, so that both work."""
+        """Whether something arrived. The next batch is requested before this one is sorted, so that both sides work."""
         assert self._connector is not None
         delivery = self._connector.receive(deadline)
         if self._locator.lost():
@@ -151,7 +154,7 @@ class CanalSource:
         if delivery is None:
             return False
         asked_at = self._liveness.heard()
-        self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
+        self._acknowledge()  # before the request: canal would read it after its answer, with its ring full meanwhile
         self._ask(self._connector, *delivery.entries)
         if delivery.batch_id < 0 or not delivery.entries:
             self._starvation.nothing_came()
@@ -165,12 +168,12 @@ class CanalSource:
         return True
 
     def _ask(self, connector: Connector, *came: bytes) -> None:
-        """`came`: what is un-acked beside all that was sorted."""
+        """`came`: what is un-acked besides everything that was sorted."""
         self._liveness.asks(has_room=self._starvation.has_room(sum(map(len, came))))
         connector.ask(self._options.fetch_size, GET_MILLISECOND)
 
     def _check_alone(self, batch_id: int) -> None:
-        """Canal counts what it hands out: a number that is left out went to another reader."""
+        """Canal numbers what it hands out: a missing number went to another reader."""
         expected, self._last_batch = self._last_batch + 1, batch_id
         if expected > 1 and batch_id != expected:
             reader = f"another client: batch {expected} went to it"
@@ -227,11 +230,11 @@ class CanalSource:
         self._locator.close()
 
     def ack(self, end: Position) -> None:
-        """Canal hears of it between two GETs."""
+        """Sent to canal between two GETs."""
         self._committed.append(end)
 
     def caught_up_at(self) -> float:
-        """When canal was asked last that had nothing more than was given, in unix time; 0.0: not known."""
+        """When canal was last asked and had nothing beyond what was given, in unix time; 0.0: not known."""
         return self._liveness.caught_up_at
 
     def heard_at(self) -> float:

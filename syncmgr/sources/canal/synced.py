@@ -1,7 +1,7 @@
 """The synced tables among canal's entries, undecoded.
 
-Owns: which names are theirs, what must not stand in place of their rows, rows that wait, and what an ALTER before them
-did.
+Owns: which names are theirs, which statements must not be logged instead of their rows, rows that wait, and what an
+ALTER before them did.
 Must not know: transactions, positions, how rows are decoded.
 """
 
@@ -20,7 +20,7 @@ from syncmgr.sources.canal.proto import entry_pb2
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said.
+    """An ALTER that kept the rows, and the columns, folded, whose values are not what earlier rows said.
 
     `clauses`: all that it says, by whichever server.
     """
@@ -31,14 +31,14 @@ class Altered:
 
 
 class Truth(Protocol):
-    """What becomes of the RowChange messages of one table."""
+    """What happens to the RowChange messages of one table."""
 
     @property
     def keyed(self) -> bool:
         """Whether a change may be applied twice."""
 
     def changes(self, parts: Sequence[bytes], altered: Altered | None) -> TableChanges:
-        """`altered`: the last DDL statement on the table before them, where none of it was handed on before."""
+        """`altered`: the last DDL statement on the table before them, if it was not handed on before."""
 
 
 class Waiting:
@@ -69,7 +69,9 @@ class Synced:
         self.label = label
 
     def refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
-        """One in place of rows, of whichever table canal says that it is: what it may lead to cannot be asked."""
+        """A statement that is logged instead of rows, whatever table canal assigns it to: what it may lead to cannot be
+        queried.
+        """
         if not change.sql:
             return
         session = "not ROW in some session"

@@ -1,4 +1,4 @@
-"""What a synced table's columns are, by canal's own words.
+"""What a synced table's columns are, according to canal.
 
 Owns: the check of a table's first rows against its channel, the way from source columns to the names of its list.
 Must not know: transactions, positions, how a value is decoded.
@@ -31,7 +31,7 @@ NO_ROWS: Final = pa.table({OP: pa.array([], pa.int8())})
 
 
 class LearnedTable:
-    """One synced table. `changes` is called by who reads, the rest by who decodes, in the same order."""
+    """One synced table. The reader calls `changes`, the decoder the rest, in the same order."""
 
     def __init__(self, channel: ChannelPlan, *, time_zone: str | None, address: str) -> None:
         """`time_zone`: of canal's server. `address`: for messages."""
@@ -53,7 +53,7 @@ class LearnedTable:
         return CanalChanges(self, parts, altered)
 
     def learn(self, part: bytes) -> SourceTable | None:
-        """The columns, where this RowChange is the first to tell them. Raises SyncError where they do not fit."""
+        """The columns, if this RowChange is the first to show them. Raises SyncError if they do not fit."""
         if self._source.columns:
             return None
         try:
@@ -67,7 +67,7 @@ class LearnedTable:
         return source
 
     def check(self, altered: Altered) -> None:
-        """Raises SOURCE_DDL where an ALTER changed, or may have changed, what was read before."""
+        """Raises SOURCE_DDL if an ALTER changed, or may have changed, what was read before."""
         if not self._source.columns:
             self._check_places(altered)
             return
@@ -80,7 +80,7 @@ class LearnedTable:
             raise not_followed(self.table, reason, altered.statement)
 
     def _check_places(self, altered: Altered) -> None:
-        """Before the first rows only their count can tell that the list is not of these columns."""
+        """Before the first rows only the number of columns can show that the list is not for these columns."""
         added = any(isinstance(clause, nodes.AddColumn) for clause in altered.clauses)
         dropped = any(isinstance(clause, nodes.DropColumn) for clause in altered.clauses)
         before = self.reshaped

@@ -1,4 +1,4 @@
-"""Where canal's stream goes back while its connection stays: its parser has connected to a server anew.
+"""Where canal's stream goes back while its connection stays: its parser has reconnected to a server.
 
 Owns: whether an entry goes back, and whether to a place at which the stream has been.
 Must not know: what was taken, transactions, batches.
@@ -17,28 +17,28 @@ class Step(StrEnum):
     """How an entry follows the one before it."""
 
     ON = "ON"
-    BACK = "BACK"  # an END alone: only the entry behind it can tell where to
+    BACK = "BACK"  # a lone END: only the entry after it can show where to
     AGAIN = "AGAIN"  # to where the stream has been: the same binlogs
     AWAY = "AWAY"  # to anywhere else
 
 
 class Trail:
-    """Hears of every entry of a connection, but of rows behind others only of the last one.
+    """Is told of every entry of a connection, but of consecutive rows only the last one.
 
-    Canal's parser goes on at the END that it has passed last, or right behind it, where it reads the same server
-    again. Canal leaves out a BEGIN, or an END, that no row stands beside: so what has been told last counts, not what
-    is written there.
+    Canal's parser goes on at the END that it passed last, or right after it, if it reads the same server again. Canal
+    leaves out a BEGIN, or an END, that is not next to a row: so what was delivered last counts, not what is in the
+    binlog.
     """
 
     def __init__(self) -> None:
         self._last: EntryPosition | None = None
-        self._inside: EntryPosition | None = None  # the last that was no END
+        self._inside: EntryPosition | None = None  # the last that was not an END
         self._ended = self._judging = False
-        self._marks: set[tuple[str, int, int]] = set()  # since the last END behind rows
+        self._marks: set[tuple[str, int, int]] = set()  # since the last END after rows
         self._before: set[tuple[str, int, int]] = set()  # the same, one END earlier
 
     def passed(self, at: EntryPosition) -> None:
-        """Rows behind others, up to this one."""
+        """Consecutive rows, up to this one."""
         self._last = self._inside = at
 
     def step(self, at: EntryPosition, *, begins: bool, ends: bool) -> Step:
@@ -77,7 +77,7 @@ def _goes_back(at: EntryPosition, last: EntryPosition | None, *, begins: bool) -
 
 
 def _before(at: EntryPosition, other: EntryPosition) -> bool:
-    """Whether it stands before the other one, or in no file of its kind."""
+    """Whether it is before the other one, or in no file of its kind."""
     mine, its = numbered(at.file), numbered(other.file)
     if mine is None or its is None or mine[0] != its[0]:
         return at.file != other.file

@@ -1,7 +1,7 @@
 """A MySQL server, and a plain SQL connection to it.
 
-Owns: how a connection is made, what its failures are called, and which of several servers has its turn.
-Must not know: binlogs, what is asked on the connection.
+Owns: how a connection is made, which errors its failures are, and which of several servers is tried next.
+Must not know: binlogs, what is queried on the connection.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Locking:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MysqlAddress:
-    """Where a server is and who we are to it. Times in seconds."""
+    """Where a server is and how we log in to it. Times in seconds."""
 
     host: str
     port: int
@@ -51,18 +51,18 @@ class MysqlAddress:
 
     @property
     def lock_second(self) -> int:
-        """What is asked waits so long for a lock: a session that waited on after its client had gone would keep others
-        waiting for it.
+        """Queries wait this long for a lock: a session that kept waiting after its client was gone would make others
+        wait for it.
         """
         return max(1, int(self.query_timeout / 3))
 
 
 def connect(address: MysqlAddress, opened: Opened = cancellation.opened) -> Connection:
-    """A connection in autocommit mode. `opened` gets each socket before it is waited at, so that others can shut it;
-    the last one is the connection's.
+    """A connection in autocommit mode. `opened` gets each socket before anything waits on it, so that others can shut
+    it down; the last one is the connection's.
 
     Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE,
-    SOURCE_ASKS_FILE, SOURCE_ANSWER. What is asked on it may fail by SOURCE_LOCKED.
+    SOURCE_ASKS_FILE, SOURCE_ANSWER. Queries on it may fail with SOURCE_LOCKED.
     """
     with naming_failures(address):
         connection = _unopened(address)
@@ -93,14 +93,14 @@ def naming_failures(address: MysqlAddress) -> Iterator[None]:
         if distrusted is not None:
             raise distrusted from error
         number = error.args[0] if error.args else 0
-        if isinstance(number, str):  # the driver's own words: the server has not told an error
+        if isinstance(number, str):  # the driver's own message: the server did not report an error
             raise answered_wrong(address, number) from error
         reason = str(error.args[1]) if len(error.args) > 1 else str(error)
         context = {"address": address.label, "user": address.user, "second": address.lock_second, "reason": reason}
         raise SyncError(of_connection(number), **context) from error
     except (OSError, EOFError) as error:
         raise unreachable(address, str(error) or type(error).__name__) from error
-    except UNREADABLE as error:  # in what was made of answers that lack what was asked
+    except UNREADABLE as error:  # raised by code that reads answers without the requested content
         raise answered_wrong(address, f"{type(error).__name__}: {error}") from shorten(error)
     except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs
         raise unreachable(address, str(error)) from error
@@ -140,7 +140,7 @@ class Candidates:
     def __init__(self, addresses: Sequence[MysqlAddress]) -> None:
         self._addresses = addresses
         self._turn = 0
-        self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
+        self._refusals: set[MysqlAddress] = set()  # which cannot go on from our position
 
     @property
     def current(self) -> MysqlAddress:
@@ -150,11 +150,11 @@ class Candidates:
         self._turn += 1
 
     def accepted(self) -> None:
-        """The current one goes on where we are; others may do so later."""
+        """The current one can go on from our position; others may be able to later."""
         self._refusals.clear()
 
     def refused(self, error: SyncError) -> None:
-        """By the current one; the next has its turn. Raises the error where all have refused."""
+        """By the current one; the next is tried. Raises the error if all have refused."""
         self._refusals.add(self.current)
         if len(self._refusals) == len(self._addresses):
             raise error

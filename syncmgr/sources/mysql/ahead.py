@@ -1,7 +1,7 @@
-"""What the binlog says of the names of tables behind a place that a job has read up to.
+"""What the binlog says of the names of tables after the place up to which a job has read.
 
-Owns: how far it is looked at, and that a look is no error of the job.
-Must not know: jobs, what becomes of the tables.
+Owns: how far it is read, and that a failed look is not an error of the job.
+Must not know: jobs, what happens to the tables.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ def named_ahead(
     *,
     second: float,
 ) -> frozenset[Table]:
-    """The tables of these families that statements between both places make, under their last names. Of a binlog that
-    cannot be read so far, or not in as many seconds: those up to there.
+    """The tables of these families that statements between both places create, under their last names. If the binlog
+    cannot be read that far, or not in that many seconds: those found so far.
     """
     server_id = secrets.randbelow(1 << 31) + (1 << 31) - 1
     source = MysqlSource(addresses, server_id, start, {}, options=options, families=families)

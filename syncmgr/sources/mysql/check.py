@@ -1,6 +1,6 @@
-"""What CREATE SYNC asks a server before a job may read it.
+"""What CREATE SYNC queries from a server before a job may read it.
 
-Owns: the questions, and what each bad answer is called.
+Owns: the queries, and the error of each bad answer.
 Must not know: jobs, targets, how the stream is read.
 """
 
@@ -55,8 +55,8 @@ PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5
 XA_SECOND: Final = 10.0  # how long CREATE SYNC waits for prepared XA transactions to end
 XA_STEP_SECOND: Final = 0.05
-XA_EVENTS: Final = 1000  # looked at behind a start; a server that writes more meanwhile is asked again
-XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transactions only to XA_RECOVER_ADMIN
+XA_EVENTS: Final = 1000  # examined after a start; a server that writes more meanwhile is queried again
+XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 shows prepared transactions only to XA_RECOVER_ADMIN
 XA_SHOWN: Final = 5
 FROM_BEGIN: Final = (
     "or SET GLOBAL binlog_row_metadata = FULL and then FLUSH BINARY LOGS, so that the current binlog file is read from "
@@ -67,12 +67,12 @@ _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceFacts:
-    """What the server said. `tables`, `unique_keys` and `cascades` stand in the order of the tables asked for.
+    """What the server said. `tables`, `unique_keys` and `cascades` are in the order of the requested tables.
 
-    `why_not_shared`: why its GTIDs lead to no other server.
-    `start`: where the job begins; `known_at`: where the tables' schemas hold, which may be later. `unique_keys`: per
+    `why_not_shared`: why its GTIDs cannot be used on another server.
+    `start`: where the job begins; `known_at`: where the tables' schemas apply, which may be later. `unique_keys`: per
     table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
-    its rows beside the statements on it; `logs_cascades`: whether the binlog then has those, `can_log_cascades`: or
+    its rows besides the statements on it; `logs_cascades`: whether the binlog then has those, `can_log_cascades`: or
     could. `server_time` in unix seconds.
     """
 
@@ -103,8 +103,8 @@ def inspect_server(
 ) -> SourceFacts:
     """Everything that must hold before a job may read. `server_id` 0: not chosen by the user, so not checked.
 
-    `joins`: the tables are of a job that runs, so that their rows are read after whatever it has read. `locked`:
-    whether a table will be for a moment, of which nothing may be known yet. Raises SyncError: each SOURCE_* code,
+    `joins`: the tables belong to a running job, so their rows are read after whatever it has read. `locked`: whether a
+    table, of which nothing may be known yet, will be locked for a moment. Raises SyncError: each SOURCE_* code,
     SNAPSHOT_REFUSED, and PROPERTY_WRONG for `start`.
     """
     connection = connect(address)
@@ -116,7 +116,7 @@ def inspect_server(
 
 
 class _Inspection:
-    """One connection's questions."""
+    """One connection's queries."""
 
     def __init__(self, address: MysqlAddress, connection: Connection, *, joins: bool) -> None:
         self._joins = joins
@@ -165,7 +165,9 @@ class _Inspection:
             raise grants_missing(self._address, self._connection, lacking)
 
     def _unlockable(self, tables: Sequence[Table], locked: Locked) -> list[Table]:
-        """Asked for only beside other grants: where it alone lacks, whoever checks the locks says what they are for."""
+        """Requested only along with other grants: if it is the only missing one, the check of the locks says what they
+        are for.
+        """
         known = {table: (schema_of(self._connection, table), unique_keys(self._connection, table)) for table in tables}
         every = self._joins and not self._server.by_gtid
         return unlockable(
@@ -173,7 +175,7 @@ class _Inspection:
         )
 
     def _unregistrable(self) -> Iterator[Lacking]:
-        """On a connection of its own: one that is registered is a replica."""
+        """On a separate connection: a registered one is a replica."""
         with closing(connect(self._address)) as connection:
             try:
                 register(self._address, connection, _random_id())
@@ -228,13 +230,13 @@ class _Inspection:
         try:
             rows = query(self._connection, "SHOW SLAVE HOSTS" if self._server.mariadb else "SHOW REPLICAS")
         except err.MySQLError:
-            rows = []  # older than the word, or not allowed: then the stream itself will tell
+            rows = []  # older than the statement, or not allowed: then the stream itself will show it
         replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
         if taken or server_id in replicas:
             raise SyncError(Code.SOURCE_SERVER_ID, server_id=server_id, address=self._address.label)
 
     def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, Position, tuple[SourceTable, ...]]:
-        """A start, a place in the binlog, and the schemas that hold there: they were the same before and after it was
+        """A start, a place in the binlog, and the schemas that apply there: they were the same before and after it was
         read.
         """
         before = self._schemas(tables)
@@ -249,8 +251,8 @@ class _Inspection:
         raise self._unsupported("the tables are being altered all the time")
 
     def _await_statements(self, tables: Sequence[Table]) -> None:
-        """A statement that changes a table is in the binlog before information_schema shows what it did, and keeps
-        everybody else from the table meanwhile.
+        """A statement that changes a table is in the binlog before information_schema shows its effect, and blocks all
+        others from the table meanwhile.
         """
         for table in tables:
             query(self._connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
@@ -295,12 +297,12 @@ class _Inspection:
         return Position(gtids=str(gtids), server=self._server.id)
 
     def _before_every_row(self, text: str, tables: Sequence[SourceTable]) -> Position:
-        """Every change behind it comes through the binlog; of those before it, every SELECT from now on shows all.
+        """Every change after it comes through the binlog; every SELECT from now on shows all changes before it.
 
-        A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is such a place only once
-        whoever had written the tables by then has ended. What the server counts as executed is one, and so is the
-        begin of a file, before which no commit was under way. Of tables that join, whoever reads the rows waits for
-        what is under way.
+        A transaction is in the binlog before a SELECT shows it, so the end of the binlog is such a place only once all
+        transactions that had written the tables by then have ended. The set that the server counts as executed is one,
+        and so is the beginning of a file, before which no commit was under way. For tables that join, the reader of the
+        rows waits for what is under way.
         """
         end = self._latest_without_prepared()
         if self._server.mariadb:
@@ -321,10 +323,10 @@ class _Inspection:
         return Position(file=oldest, offset=FIRST_OFFSET, server=self._server.id)
 
     def _latest_without_prepared(self) -> Position:
-        """Rows of an XA transaction that is prepared before the start and committed behind it lie before the start.
+        """Rows of an XA transaction that is prepared before the start and committed after it are before the start.
 
-        A start is right where afterwards none was prepared, and none had been committed meanwhile. Where the server
-        does not tell, the stream will. Raises SOURCE_XA_OPEN.
+        A start is right if afterwards none was prepared, and none had been committed meanwhile. If the server does not
+        show that, the stream will. Raises SOURCE_XA_OPEN.
         """
         deadline = time.monotonic() + XA_SECOND
         while True:
@@ -343,7 +345,7 @@ class _Inspection:
             time.sleep(XA_STEP_SECOND)
 
     def _xa_ended_behind(self, start: Position) -> bool:
-        """Whether an XA COMMIT may stand behind a position in the binlog."""
+        """Whether there may be an XA COMMIT after a position in the binlog."""
         now = self._server.latest()
         if (now.file, now.offset) == (start.file, start.offset):
             return False
@@ -358,9 +360,10 @@ class _Inspection:
         return not told_all or any(row["Info"].startswith("XA COMMIT") for row in rows)
 
     def _probed(self, position: Position) -> Position:
-        """Ask for the stream: only that shows whether the position is still there and the grants suffice.
+        """Request the stream: only that shows whether the position still exists and the grants suffice.
 
-        It also tells when the file was made, by which a server that is restored before the job has read is known.
+        It also shows when the file was created, by which a server that is restored before the job has read is
+        recognized.
         """
         try:
             with closing(self._stream(position)) as stream:
@@ -381,7 +384,7 @@ class _Inspection:
 
 
 def _random_id() -> int:
-    """Of a replica that is gone in a moment; people choose smaller ones."""
+    """Of a replica that disappears in a moment; users choose smaller ones."""
     return secrets.randbelow(1 << 31) + (1 << 31) - 1
 
 

@@ -71,7 +71,7 @@ PROPERTIES: Final = (
     ),
 )
 _IPV6: Final = r"[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?"
-# No character that means something in the URL of the snapshot's driver, which takes properties there.
+# No character with a meaning in the URL of the snapshot's driver, which accepts properties there.
 _HOST: Final = re.compile(
     rf"(?P<plain>{_IPV6})|\[(?P<bracketed>{_IPV6})\](?::(?P<port6>\d+))?|(?P<named>[\w.-]+)(?::(?P<port>\d+))?"
 )
@@ -84,7 +84,7 @@ CASCADES: Final[tuple[Cascades, ...]] = get_args(Cascades)
 class MysqlDescription:
     """FROM BINLOG ("type" = "mysql", ...) with every default filled in.
 
-    `joins`: it is asked for tables of a job that runs, whose rows are read after the place that is found.
+    `joins`: it is queried for tables of a running job, whose rows are read after the place that is found.
     """
 
     host: str
@@ -133,16 +133,16 @@ class MysqlDescription:
 
     @property
     def replica(self) -> tuple[str, int] | None:
-        """Host and port of the server whose rows a snapshot reads, where it is not the source."""
+        """Host and port of the server whose rows a snapshot reads, if it is not the source."""
         return _host_of(self.snapshot_host, self.port, "snapshot.host") if self.snapshot_host else None
 
     @property
     def tls(self) -> Tls:
-        """How the source has to prove who it is."""
+        """How the source has to prove its identity."""
         return Tls(mode=self.ssl, ca=self.ssl_ca, cert=self.ssl_cert, key=self.ssl_key)
 
     def tls_of(self, host: str, port: int) -> Tls:
-        """The same of one of its servers, the replica among them. What is not said of that is as of the source."""
+        """The same for one of its servers, including the replica. What is not given for that is as for the source."""
         if (host, port) != self.replica:
             return self.tls
         mode, ca = self.snapshot_ssl or self.ssl, self.snapshot_ssl_ca
@@ -150,7 +150,7 @@ class MysqlDescription:
         return completed(own, self.tls)
 
     def of_server(self, host: str, port: int) -> "MysqlDescription":
-        """One of its servers alone, the replica among them."""
+        """Only one of its servers, including the replica."""
         tls = self.tls_of(host, port)
         return replace(self, host=host, port=port, ssl=tls.mode, ssl_ca=tls.ca, ssl_cert=tls.cert, ssl_key=tls.key)
 
@@ -171,7 +171,7 @@ class MysqlDescription:
 
     @property
     def joining(self) -> "MysqlDescription":
-        """As it is asked for tables of a job that runs: their rows come first, and the job reads under its own id."""
+        """As it is queried for tables of a running job: their rows come first, and the job reads under its own id."""
         return replace(self, start=SNAPSHOT, server_id=0, joins=True)
 
     def in_use(self, reader: str) -> SyncError:
@@ -184,8 +184,8 @@ class MysqlDescription:
         return ()
 
     def id_for(self, token: str) -> int:
-        """The server id under which a job reads: as it was told, else derived from its first channel's random token, so
-        that jobs of several frontends do not meet, and the same after every restart.
+        """The server id under which a job reads: as given, otherwise derived from its first channel's random token, so
+        that jobs of several frontends do not collide, and the same after every restart.
         """
         return self.server_id or 1 + zlib.crc32(token.encode()) % (2**32 - 2)
 
@@ -243,7 +243,7 @@ def _check_tls(made: MysqlDescription, values: Mapping[str, str]) -> None:
 
 
 def hosts_of(text: str, port: int) -> tuple[tuple[str, int], ...]:
-    """Of a list `host[:port],...`; an IPv6 address with a port stands in brackets. Raises PROPERTY_WRONG."""
+    """Of a list `host[:port],...`; an IPv6 address with a port is in brackets. Raises PROPERTY_WRONG."""
     return tuple(_host_of(part.strip(), port) for part in text.split(","))
 
 

@@ -1,7 +1,7 @@
-"""PyMySQL's connection to a server that may be anybody.
+"""PyMySQL's connection to an untrusted server.
 
-Owns: how much of a login and of an answer is taken, for how long, and what no answer to a question of ours may be.
-Must not know: what is asked, binlogs.
+Owns: how much of a login and of an answer is accepted, for how long, and what no answer to our queries may be.
+Must not know: what is queried, binlogs.
 """
 
 import io
@@ -22,9 +22,9 @@ from syncmgr.job.types.schema import MAX_COLUMNS
 
 SHOWN: Final = 200  # characters of a file's name
 LOGIN_BYTES: Final = 64 << 10  # up to the answer to our first statements; a login takes less than 2 KiB
-ANSWER_BYTES: Final = 128 << 20  # to one question; the columns of 25,000 tables take a half
+ANSWER_BYTES: Final = 128 << 20  # to one query; the columns of 25,000 tables take half of it
 ANSWER_CELLS: Final = 5_000_000  # each takes some 100 bytes here, and maybe one on the wire
-SILENCES: Final = 10  # times as long as a server may be silent it may take for all of an answer
+SILENCES: Final = 10  # a whole answer may take this many times as long as a server may be silent
 PIECE: Final = 64 << 10
 UNREADABLE: Final = (LookupError, ValueError, TypeError, AttributeError, AssertionError, struct.error)  # the driver's
 
@@ -35,9 +35,9 @@ else:
 
 
 class BoundedConnection(PlainConnection):
-    """One that takes so much and no more, and answers no question of the server.
+    """A connection that accepts only so much, and answers no requests of the server.
 
-    All raise SOURCE_TOO_LARGE, SOURCE_ANSWER, SOURCE_ASKS_FILE and SOURCE_UNREACHABLE, beside the driver's errors.
+    All raise SOURCE_TOO_LARGE, SOURCE_ANSWER, SOURCE_ASKS_FILE and SOURCE_UNREACHABLE, besides the driver's errors.
     """
 
     _rfile: io.BufferedReader
@@ -52,12 +52,12 @@ class BoundedConnection(PlainConnection):
         super().__init__(**options, local_infile=False, defer_connect=True)
 
     def tells(self, opened: Callable[[socket.socket], None]) -> None:
-        """`opened` gets the socket that TLS puts in the place of ours, before it is waited at."""
+        """`opened` gets the socket with which TLS replaces ours, before anything waits on it."""
         if self.ssl:
             self.ctx = _Telling(self.ctx, opened)
 
     def connect(self, sock: socket.socket | None = None) -> None:
-        """All of the login, our first statements included, takes as long as one silence may."""
+        """The whole login, including our first statements, may take as long as one silence."""
         self._let_in = False
         self._expect(LOGIN_BYTES, self._read_timeout)
         try:
@@ -83,7 +83,9 @@ class BoundedConnection(PlainConnection):
         return packet
 
     def _read_bytes(self, size: int) -> bytes:
-        """In place of the driver's, which waits for each byte anew. A size is looked at before there is room for it."""
+        """Replaces the driver's, which restarts its wait for each byte. A size is checked before memory is allocated
+        for it.
+        """
         self._left -= size
         if self._left < 0:
             raise self._too_much()
@@ -132,7 +134,7 @@ class BoundedConnection(PlainConnection):
         return SyncError(Code.SOURCE_ANSWER, address=self.label, reason=reason)
 
     def _read_query_result(self, unbuffered: bool = False) -> int:  # noqa: FBT001, FBT002 - the driver's
-        """As the driver does it, by an answer of ours."""
+        """As the driver does it, with an answer of ours."""
         assert not unbuffered, "such an answer has no bounds"
         self._result = None
         result = _Answer(self)
@@ -153,7 +155,7 @@ class BoundedConnection(PlainConnection):
 
 
 class _Telling:
-    """In the place of the driver's context of TLS, whose handshake only who knows the new socket can end."""
+    """Replaces the driver's TLS context, whose handshake can only be ended through the new socket."""
 
     def __init__(self, context: ssl.SSLContext, opened: Callable[[socket.socket], None]) -> None:
         self._context = context
@@ -172,7 +174,7 @@ class _Telling:
 
 
 class _Answer(MySQLResult):
-    """To one question."""
+    """To one query."""
 
     connection: BoundedConnection
 

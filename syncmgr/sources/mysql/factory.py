@@ -33,7 +33,7 @@ from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from syncmgr.sources.port import Keep, Plan, Trouble
 
 T = TypeVar("T")
-HEARTBEATS: Final = 4  # in one read time-out
+HEARTBEATS: Final = 4  # in one read timeout
 START_LOGGING: Final = "start it with innodb_native_foreign_keys = OFF, "
 
 
@@ -45,7 +45,7 @@ def inspect(
     locking: Locking,
     locked: Locked = never,
 ) -> SourceFacts:
-    """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
+    """What CREATE SYNC must know of the server. Raises SyncError for anything that forbids the job."""
     addresses = _with(locking, _addresses(source, connect_timeout))
     for address in addresses:
         try:
@@ -71,7 +71,7 @@ def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
 
 
 def survey(source: MysqlDescription, patterns: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
-    """The tables of the databases that are like one of these patterns of LIKE.
+    """The tables of the databases that match one of these LIKE patterns.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
@@ -107,7 +107,7 @@ def _of_one(addresses: Sequence[MysqlAddress], ask: Callable[[MysqlAddress], T])
 
 
 def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locking) -> MysqlSnapshot:
-    """Whom a snapshot asks."""
+    """The server that a snapshot queries."""
     return MysqlSnapshot(_with(locking, _addresses(source, connect_timeout)), _replica(source, connect_timeout))
 
 
@@ -149,7 +149,7 @@ class OpenMysql:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Binlog:
-    """What the binlogs of sources have beside what jobs read of them. Times in seconds."""
+    """What the binlogs of sources have besides what jobs read of them. Times in seconds."""
 
     connect_timeout: float
     read_timeout: float
@@ -161,7 +161,7 @@ class Binlog:
         return _of_one(_addresses(source, self.connect_timeout), _end)
 
     def named(self, source: MysqlDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
-        """The tables of the families that statements behind a place make, as far as a look of `lookahead` sees."""
+        """The tables of the families that statements after a place create, as far as a look of `lookahead` sees."""
         options = SourceOptions(
             limits=self.limits,
             heartbeat=self.read_timeout / HEARTBEATS,

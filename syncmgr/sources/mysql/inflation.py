@@ -17,7 +17,7 @@ RAW: Final = 8  # in its lower half: without zlib's own header
 def inflate(cursor: Cursor, most: int = MAX_INFLATED) -> bytes:
     """MariaDB's compressed buffer: algorithm and size of the length, length big-endian, zlib stream.
 
-    Raises OversizeError where the plain form would have more than `most` bytes, MalformedEventError.
+    Raises OversizeError if the plain form would have more than `most` bytes, MalformedEventError.
     """
     first = cursor.uint(1)
     if first & 0xF0 != 0x80:

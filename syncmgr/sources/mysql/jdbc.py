@@ -18,14 +18,14 @@ from syncmgr.sources.mysql.address import MysqlAddress
 from syncmgr.sources.mysql.key_stores import STORES
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
-ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
-SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
-SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
+ROW_BY_ROW: Final = -(2**31)  # Connector/J's setting for streamed rows, which keeps memory flat
+SLOW_READER_SECOND: Final = 600  # how long the server waits while Spark writes
+SILENCE_SECOND: Final = 600  # a server that is silent for this long has lost the query
 DISTRUST: Final = re.compile(r"(?:Certificate\w*|CertPath\w*|SSLHandshake)Exception: (.*)")
-# The driver's own defaults, said here so that no other version of it gives a server what it asks for.
+# The driver's own defaults, stated so that no other version of it gives a server what it requests.
 NOTHING_GIVEN: Final = {"allowLoadLocalInfile": "false", "allowUrlInLocalInfile": "false", "autoDeserialize": "false"}
-ASKS_FILE: Final = "LOAD DATA LOCAL INFILE"  # in what the driver says of a server that asks for one
-# Texts come as the bytes that the server sends, which are UTF-8: a driver would decode them to encode them again.
+ASKS_FILE: Final = "LOAD DATA LOCAL INFILE"  # in the driver's message about a server that requests one
+# Texts come as the bytes that the server sends, which are UTF-8: a driver would only decode and re-encode them.
 SENT: Final = {"STRING": "BINARY"}
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
@@ -77,13 +77,13 @@ def _column(chunk: ChunkRows, name: str) -> SourceColumn:
 def options(server: MysqlAddress, *, exact: str | None = None) -> dict[str, str]:
     """Of Spark's JDBC source. The session's time zone is that of Spark; its SQL mode neither pads nor refuses.
 
-    `exact`: the name of the hand-shake with which it begins.
+    `exact`: the name of the handshake with which it begins.
     """
     host = f"[{server.host}]" if ":" in server.host else server.host
     properties = STORES.properties(server.tls) | {
-        "allowPublicKeyRetrieval": "true",  # where it is in the clear; see syncmgr/sources/mysql/tls.py
+        "allowPublicKeyRetrieval": "true",  # if it is in clear text; see syncmgr/sources/mysql/tls.py
         "characterEncoding": "UTF-8",
-        "characterSetResults": "UTF-8",  # the server converts, who knows its charsets
+        "characterSetResults": "UTF-8",  # the server converts, since it knows its charsets
         "connectionTimeZone": "UTC",
         "tinyInt1isBit": "false",
         "yearIsDateType": "false",

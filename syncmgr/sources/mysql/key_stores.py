@@ -1,6 +1,6 @@
 """The certificates of `mysql.ssl` as Java's key stores, for the JDBC driver.
 
-Owns: which of the driver's properties say what a server has to prove, the files of the stores, their password.
+Owns: the driver's properties for what a server has to prove, the files of the stores, their password.
 Must not know: what is read.
 """
 
@@ -23,12 +23,12 @@ from syncmgr.job.tls import Tls
 
 PREFIX: Final = "syncmgr-tls-"
 STORE: Final = "PKCS12"
-# Ways to log in that give the server the password, or what is as good.
+# Authentication methods that give the server the password, or an equivalent.
 GIVES_AWAY: Final = "mysql_clear_password,mysql_old_password"
 
 
 class Stores:
-    """Files that this process alone can open: their password is in its memory. Safe to use from any thread."""
+    """Files that only this process can open: their password is in its memory. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._password = secrets.token_urlsafe(32)
@@ -68,7 +68,7 @@ class Stores:
         return {f"{name}Url": url, f"{name}Type": STORE, f"{name}Password": self._password}
 
     def _file(self, name: str, made: Callable[[], bytes]) -> Path:
-        """Whoever cleans the folder of temporary files may have taken ours away: then it is another one."""
+        """A cleaner of temporary files may have deleted ours: then it is another one."""
         with self._lock:
             if self._folder is None or not self._folder.is_dir() or self._folder.stat().st_uid != os.geteuid():
                 self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # 0700

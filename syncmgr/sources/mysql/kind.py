@@ -27,7 +27,7 @@ from syncmgr.sources.port import Inspected, Table
 
 @dataclass(frozen=True, slots=True)
 class MysqlServers:
-    """The servers of one history, one of which is asked."""
+    """The servers of one history, one of which is queried."""
 
     description: MysqlDescription
     settings: Settings

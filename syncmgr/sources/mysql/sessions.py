@@ -1,7 +1,7 @@
-"""Connections for questions that may all be given up.
+"""Connections for queries that may all be given up.
 
-Owns: how one is opened and closed, and that who waits on one of them is told.
-Must not know: what is asked.
+Owns: how one is opened and closed, and that a thread that waits on one of them is notified.
+Must not know: what is queried.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ class Sessions:
 
     @contextlib.contextmanager
     def open(self, address: MysqlAddress) -> Iterator[Connection]:
-        """Raises INTERRUPTED in place of whatever error its context ends with once they are given up."""
+        """Raises INTERRUPTED instead of any error that ends its context once they are given up."""
         with self._asking.interrupted():
             connection = connect(address, self._asking.opened)
             try:
@@ -28,5 +28,5 @@ class Sessions:
                 connection.close()
 
     def give_up(self) -> None:
-        """All that are open, and will be. Returns at once."""
+        """All present and future ones. Returns at once."""
         self._asking.give_up()

@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from syncmgr.sources.mysql.binlog.dump.packets import Chunk
 
 MOST_LINGERS: Final = 20
-MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
+MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica keeps coming back
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceOptions:
     """How a source reads. Times in seconds.
 
-    `linger`: how long rows wait for company, which makes batches out of a trickle; for company that is there already,
+    `linger`: how long rows wait for more, which makes batches out of a trickle; for rows that are already there,
     MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
-    how often the position alone is told while only foreign transactions pass. `schema_check`: how often tables are
-    looked at for an ALTER that is in no binlog. `patience`: with questions about objects that are not read.
+    how often the position alone is reported while only foreign transactions pass. `schema_check`: how often tables are
+    checked for an ALTER that is in no binlog. `patience`: with queries about objects that are not read.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -82,11 +82,11 @@ class MysqlSource:
         keep: Keep = lambda _: None,
         asked_until: int = 0,
     ) -> None:
-        """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
-
-        that is retried, and None once it has passed. Connects at the first get. `prepared`: by xid, the XA transactions
-        that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL. `keep`: the
-        second in which the server has answered of objects, before the answer is used; `asked_until`: what it kept last.
+        """`addresses`: servers of one history; one is read, the next when that fails. `trouble` is called with each
+        failure that is retried, and with None once it has passed. Connects at the first get. `prepared`: by xid, the XA
+        transactions that are open at `start`, and whether they have rows. `families`: those whose new tables are
+        reported as DDL. `keep`: stores the second in which the server has answered about objects, before the answer is
+        used; `asked_until`: what it stored last.
         """
         self._servers = Candidates(addresses)
         self._server_id = server_id
@@ -99,7 +99,7 @@ class MysqlSource:
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._unlogged_alters = UnloggedAlters(
             self._options.schema_check,
-            lambda: self._subscriptions.known(),  # noqa: PLW0108 - after `follow` they are others
+            lambda: self._subscriptions.known(),  # noqa: PLW0108 - after `follow` they are different
             self._subscriptions.nameless,
         )
         self._stream: BinlogStream | None = None
@@ -111,18 +111,20 @@ class MysqlSource:
         self._since: float | None = None  # when the rows that wait began to wait
 
     def get(self, timeout: float) -> Batch | None:
-        """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
+        """The next batch, None if none came within `timeout` seconds. Raises SyncError for errors that no retry
+        fixes.
+        """
         batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
         if self._line.closed:
             self._disconnect()
         return batch
 
     def _last(self) -> Batch | None:
-        """Whole transactions before what ended it are not lost."""
+        """Whole transactions before the error that ended it are not lost."""
         self._disconnect()
         if not (self._router.ready or self._router.moved):
             return None
-        with contextlib.suppress(MalformedEventError, OversizeError):  # it may be what ended the reading
+        with contextlib.suppress(MalformedEventError, OversizeError):  # it may be what ended the read
             return self._take()
         return None
 
@@ -170,7 +172,7 @@ class MysqlSource:
         return now - self._since >= MOST_LINGERS * self._options.linger
 
     def _read(self, deadline: float) -> bool:
-        """Whether something came. Rows that have lingered long enough wait for nothing that is not there yet."""
+        """Whether something arrived. Rows that have lingered long enough wait for nothing that has yet to arrive."""
         assert self._stream is not None
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
         chunk = self._stream.read(max(until - time.monotonic(), 0.0))
@@ -182,7 +184,7 @@ class MysqlSource:
         return True
 
     def _ask(self, unasked: Unasked, modes: Modes) -> Answers:
-        """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
+        """Outside the stream. Raises StreamLostError if the server gives no answer: then it is queried again."""
         assert self._stream is not None
         try:
             opened, patience = self._line.opened, self._options.patience
@@ -238,13 +240,13 @@ class MysqlSource:
         return True
 
     def _refused(self, error: SyncError) -> None:
-        """By one of several servers: the next may do. Raises the error where none is left."""
+        """By one of several servers: the next may accept it. Raises the error if none is left."""
         self._servers.refused(error)
         self._router.restart()
         self._line.lost(error)
 
     def _refuse_torn(self, server: str) -> None:
-        """Another server may cut a transaction into other events than those of it that were handed on already."""
+        """Another server may split a transaction into other events than those already handed on."""
         if self._router.torn and server != self._router.server:
             raise SyncError(Code.SOURCE_MOVED, address=self._servers.current.label)
 
@@ -272,16 +274,16 @@ class MysqlSource:
             stream.close()
 
     def follow(self, channels: Iterable[ChannelPlan]) -> None:
-        """What is wanted behind the DDL that was given last. Not beside `get`."""
+        """What is wanted after the DDL that was given last. Not concurrently with `get`."""
         self._subscriptions = self._subscriptions.following(channels, self._router.position())
         self._router.follow(self._subscriptions)
         self._unlogged_alters.followed()
 
     def ack(self, end: Position) -> None:
-        """A binlog needs none: the position is kept by who commits."""
+        """A binlog needs none: the committer keeps the position."""
 
     def caught_up_at(self) -> float:
-        """The server had nothing more by then, in unix time of its clock, than was given; 0.0: not known."""
+        """By then, in unix time of its clock, the server had nothing beyond what was given; 0.0: not known."""
         return self._liveness.caught_up_at
 
     def heard_at(self) -> float:

@@ -1,9 +1,10 @@
-"""TLS to a server, and what a server may ask of our password.
+"""TLS to a server, and what a server may request of our password.
 
-Owns: the contexts of `mysql.ssl`, the refusal of ways to log in that give the password away, what a failure means.
-Must not know: what is asked on the connection.
+Owns: the contexts of `mysql.ssl`, the refusal of authentication methods that give the password away, what a failure
+means.
+Must not know: what is queried on the connection.
 
-As MySQL's own client does, `preferred` and `required` take any certificate, and answer caching_sha2_password's full
+As in MySQL's own client, `preferred` and `required` accept any certificate, and answer caching_sha2_password's full
 authentication; without TLS that is encrypted with the key that the server gives.
 """
 
@@ -19,12 +20,12 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.pem import certificates, present
 from syncmgr.job.tls import Tls
 
-GIVES_AWAY: Final = frozenset({"mysql_clear_password", "dialog"})  # ask for the password itself
+GIVES_AWAY: Final = frozenset({"mysql_clear_password", "dialog"})  # request the password itself
 OUTDATED: Final = frozenset({"mysql_old_password"})  # its hash is as good as the password, and the driver lacks it
 
 
 def context(tls: Tls) -> ssl.SSLContext | None:
-    """None where the driver's own is meant: TLS if the server has it. Raises PEM_FILE."""
+    """None to use the driver's own: TLS if the server has it. Raises PEM_FILE."""
     if not tls.encrypted:
         return None
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -39,7 +40,7 @@ def context(tls: Tls) -> ssl.SSLContext | None:
 
 
 class Refusal:
-    """In the driver's place of an answer to a server that asks for the password."""
+    """Replaces the driver's answer to a server that requests the password."""
 
     def __init__(self, plugin: str, tls: Tls, address: str, user: str) -> None:
         properties = {"ssl": tls.name("ssl"), "ca": tls.name("ssl_ca")}
@@ -54,13 +55,13 @@ class Refusal:
 
 
 def refusals(tls: Tls, address: str, user: str) -> dict[str, Callable[[Any], Any]]:
-    """By the name of the way to log in that is refused."""
+    """By the name of the refused authentication method."""
     names = OUTDATED if tls.verified else GIVES_AWAY | OUTDATED
     return {name: Refusal(name, tls, address, user) for name in names}
 
 
 def distrust(error: BaseException, tls: Tls, address: str) -> SyncError | None:
-    """What the failure of a connection says of the server's proof; None where it says nothing of that."""
+    """What the failure of a connection says about the server's identity; None if nothing."""
     cause = getattr(error, "original_exception", error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         said = cause.verify_message

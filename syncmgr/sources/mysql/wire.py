@@ -50,7 +50,7 @@ CHECKSUM: Final = 4
 HEADER: Final = 19  # bytes of every event's header: timestamp 4, type 1, server id 4, size 4, end position 4, flags 2
 ROWS_HEADER: Final = HEADER + 8  # and of every rows event: table id 6, flags 2
 FLAG_THREAD_SPECIFIC: Final = 0x4
-FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, stands in no file
+FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, in no file
 FLAG_IGNORABLE: Final = 0x80
 
 # bits of sql_mode
@@ -71,11 +71,11 @@ JSON, NEWDECIMAL, ENUM, SET, TINY_BLOB, MEDIUM_BLOB, LONG_BLOB, BLOB, VAR_STRING
 
 
 class MalformedEventError(ValueError):
-    """An event that the format does not allow; the stream cannot be trusted any more."""
+    """An event that the format does not allow; the stream can no longer be trusted."""
 
 
 class OversizeError(Exception):
-    """What may be as the format allows, but is larger than is taken from a server."""
+    """Something that the format may allow, but that is larger than is accepted from a server."""
 
 
 class Cursor:
@@ -128,7 +128,9 @@ class Cursor:
         return Cursor(self.data, start, start + size)
 
     def varint(self) -> int:
-        """MySQL's serialisation library: the count of trailing ones in the first byte is the count of more bytes."""
+        """MySQL's serialisation library: the number of trailing ones in the first byte is the number of further
+        bytes.
+        """
         first = self.uint(1)
         more = 0
         while more < 8 and first >> more & 1:

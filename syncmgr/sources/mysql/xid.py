@@ -1,7 +1,7 @@
 """The names of XA transactions.
 
-Owns: one form of them, whoever tells them, and which are prepared on a server.
-Must not know: what is made of them.
+Owns: one form of them, whatever their origin, and which are prepared on a server.
+Must not know: what they are used for.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def prepared(connection: Connection, *, mariadb: bool) -> list[str]:
 
 
 def _recovered(row: dict[str, Any]) -> str:
-    """MariaDB tells the bytes, MySQL their hexadecimal digits."""
+    """MariaDB shows the bytes, MySQL their hexadecimal digits."""
     told = row["data"]
     data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
     size = int(row["gtrid_length"])

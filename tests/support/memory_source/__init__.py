@@ -1,4 +1,4 @@
-"""A kind of source that is a folder: tables.json and changes.jsonl, a transaction a line.
+"""A kind of source that is a folder: tables.json and changes.jsonl, one transaction per line.
 
-It is what another source would be: this folder, and one line in the registry, which `__main__` adds.
+It shows what another source takes: this folder, and one line in the registry, which `__main__` adds.
 """

@@ -1,4 +1,4 @@
-"""The kind of source, as the registry wants it."""
+"""The kind of source, as the registry expects it."""
 
 import time
 from collections.abc import Mapping, Sequence

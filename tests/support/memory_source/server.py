@@ -1,4 +1,4 @@
-"""The folder as a server: its tables, the rows that are there, and the changes after a place."""
+"""The folder as a server: its tables, its existing rows, and the changes after a place."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ class Change:
 
 
 class Folder:
-    """Read anew by each call; who writes it appends whole lines."""
+    """Read again by each call; its writer appends whole lines."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -60,7 +60,7 @@ class Folder:
         return Position(file=FILE, offset=len(self.transactions()), created=1)
 
     def rows(self, table: SourceTable) -> list[Row]:
-        """Those that are there now, by key."""
+        """Those that exist now, by key."""
         key = [column.name for column in table.columns if column.key]
         found: dict[tuple[Any, ...], Row] = {}
         for change in (change for each in self.transactions() for change in each):
@@ -77,7 +77,7 @@ def columns_of(table: SourceTable, names: Sequence[str]) -> list[SourceColumn]:
 
 @dataclass(frozen=True)
 class MemoryChunks:
-    """Rows as Arrow: nobody else could read them."""
+    """Rows as Arrow: no other reader exists."""
 
     folder: str
 
@@ -148,7 +148,7 @@ class MemoryChanges:
 
 @dataclass(frozen=True)
 class OpenMemory:
-    """Travels to the worker."""
+    """Sent to the worker."""
 
     folder: str
 

@@ -25,7 +25,9 @@ def installed() -> bool:
 
 
 def follows(mysql: MysqlServer) -> bool:
-    """Whether canal 1.1.8 can: it knows neither the collations of a MariaDB from 11.8 on nor where its rows stand."""
+    """Whether canal 1.1.8 can: it knows neither the collations of a MariaDB from 11.8 on nor the positions of its
+    rows.
+    """
     return mysql.flavour == "mysql" or mysql.version() < (11, 8)
 
 
@@ -57,7 +59,7 @@ class _Server:
         self._end(kill=False)
 
     def kill(self) -> None:
-        """As a power cut would, as far as the process goes."""
+        """As in a power cut, as far as the process goes."""
         self._end(kill=True)
 
     def _end(self, *, kill: bool) -> None:
@@ -92,7 +94,7 @@ class ZooKeeper(_Server):
 
 
 class CanalServer(_Server):
-    """One canal server with one destination on a MySQL server; users log in as canal, canal, where they must."""
+    """One canal server with one destination on a MySQL server; users log in as canal, canal, if they must."""
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class CanalServer(_Server):
         super().__init__(command, folder)
 
     def kill(self) -> None:
-        """As a power cut would, as far as the process goes; but not while it writes its cursor, which it does in place:
+        """As in a power cut, as far as the process goes; but not while it writes its cursor, which it does in place:
         without one it begins at the end of the binlog.
         """
         if self._process is not None:

@@ -1,6 +1,6 @@
 """Empty databases of servers, for the metadata.
 
-Owns: how a server is asked by SQLAlchemy, and for another database.
+Owns: how a server is queried through SQLAlchemy, and for another database.
 Must not know: what is stored in them.
 """
 
@@ -25,7 +25,7 @@ def asking(url: str) -> Iterator[Connection]:
 
 
 def another(server: str) -> str:
-    """The URL of an empty database beside the one of `server`."""
+    """The URL of an empty database next to the one of `server`."""
     name, url = f"meta{next(NUMBERS)}", make_url(server)
     charset = " CHARACTER SET utf8mb4" if url.get_backend_name() == "mysql" else ""
     with asking(server) as connection:

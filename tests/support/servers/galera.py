@@ -17,7 +17,7 @@ Status = dict[str, str]
 
 
 def provider() -> str | None:
-    """The library, None where it or MariaDB is not installed."""
+    """The library, None if it or MariaDB is not installed."""
     found = next((path for path in PROVIDERS if Path(path).exists()), None)
     return found if binary("mariadb") else None
 

@@ -1,7 +1,7 @@
-"""Somebody who answers in the place of a MySQL server, lets everybody in, and then sends what it likes.
+"""An impostor that answers instead of a MySQL server, lets every client in, and then sends whatever it likes.
 
 Owns: the first packets of the protocol, and a thread for each client that follows a script.
-Must not know: who asks, what the scripts are for.
+Must not know: the clients, what the scripts are for.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ class Talk:
         self._client.sendall(data)
 
     def hear(self) -> bytes:
-        """The next packet of the client. Raises EOFError once he has gone."""
+        """The next packet of the client. Raises EOFError once it is gone."""
         head = self._read(4)
         self._number = head[3] + 1
         return self._read(int.from_bytes(head[:3], "little"))
@@ -54,12 +54,12 @@ class Talk:
         return data
 
     def until_gone(self) -> None:
-        """Hears whatever comes and says nothing."""
+        """Receives everything and answers nothing."""
         while self._client.recv(MAX_PACKET):
             pass
 
     def let_in(self) -> None:
-        """Whoever comes, whatever his password."""
+        """Any client, whatever its password."""
         self.send(greeting())
         self.hear()
         self.send(OK)
@@ -93,9 +93,7 @@ def greeting(
 
 
 def answering(answer: Callable[[Talk, bytes], None], *, after: bytes = b"") -> Callable[[Talk], None]:
-    """A script that answers OK up to the first question that has `after` in it, which is without case, and `answer`
-    from there on.
-    """
+    """A script that answers OK up to the first query with `after` in it, ignoring case, and `answer` from there on."""
 
     def script(talk: Talk) -> None:
         talk.let_in()
@@ -134,7 +132,7 @@ def rows(names: Iterable[bytes], values: Iterable[Iterable[bytes]]) -> Iterable[
 
 
 class Thief:
-    """A script that asks for a file in answer to every question that has some word in it, and keeps what comes."""
+    """A script that requests a file in answer to every query that contains some word, and keeps what arrives."""
 
     def __init__(self, file: Path, after: bytes) -> None:
         self._file = str(file).encode()
@@ -164,7 +162,7 @@ DUMPS: Final = frozenset({0x12, 0x1E})  # COM_BINLOG_DUMP, COM_BINLOG_DUMP_GTID
 
 
 def streaming(dump: Callable[[Talk], None], executed: str = "") -> Callable[[Talk], None]:
-    """A script that answers as a MySQL server until its binlog is asked for; then `dump`. `executed`: its GTIDs."""
+    """A script that answers like a MySQL server until its binlog is requested; then `dump`. `executed`: its GTIDs."""
     variables = VARIABLES | {b"gtid_mode": b"ON" if executed else b"OFF"}
 
     def answer(talk: Talk, question: bytes) -> None:

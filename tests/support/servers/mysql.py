@@ -76,7 +76,7 @@ def settings(flavour: Flavour) -> Mapping[str, str]:
 def free_port() -> int:
     """One that no other run of these tests gets, until this process ends: it keeps the port's number for UDP.
 
-    It is none that the kernel gives to a client, which would take it while its server is down.
+    It is not one that the kernel gives to clients, which might take it while its server is down.
     """
     while True:
         port = random.randrange(*PORTS)
@@ -89,7 +89,7 @@ def free_port() -> int:
 
 
 def binary(flavour: Flavour) -> str | None:
-    """The server's program, None where it is not installed."""
+    """The server's program, None if it is not installed."""
     name = "mysqld" if flavour == "mysql" else "mariadbd"
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/libexec")
 
@@ -107,12 +107,12 @@ class MysqlServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "MysqlServer":
-        """Returns when it takes connections. Raises RuntimeError with the end of its log where it does not."""
+        """Returns when it accepts connections. Raises RuntimeError with the end of its log if it does not."""
         self.make_data()
         return self._launch()
 
     def make_data(self) -> Path:
-        """Its data folder, before its first start if it is made by this."""
+        """Its data folder, before its first start if this creates it."""
         if not self._data.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             if FOLDS in self._variables:
@@ -122,7 +122,7 @@ class MysqlServer:
         return self._data
 
     def make_template(self) -> Path:
-        """A data folder as every server begins: the users are in it, no binlog, and no identity."""
+        """A data folder from which every server begins: with the users, without a binlog or identity."""
         self._initialise()
         self._launch()
         self._create_users()
@@ -209,7 +209,7 @@ class MysqlServer:
         )
 
     def _grants(self) -> str:
-        """MariaDB 10.5 parted what shows whether a server replicates from REPLICATION CLIENT."""
+        """MariaDB 10.5 split the right to see whether a server replicates from REPLICATION CLIENT."""
         more = ", SLAVE MONITOR" if self.flavour == "mariadb" and self.version() >= (10, 5) else ""
         return f"REPLICATION SLAVE, REPLICATION CLIENT, SELECT{more}"
 
@@ -233,9 +233,9 @@ class MysqlServer:
             return list(cursor.fetchall())
 
     def end_sessions(self, condition: str) -> int:
-        """Kill those whose row of the processlist meets it, as a failover does; how many there were.
+        """Kill those whose row of the processlist matches it, like a failover; returns how many.
 
-        One may have ended by itself before its turn comes: it is gone, as it should be.
+        One may have ended by itself before its turn: it is gone, as it should be.
         """
         rows = self.run(f"SELECT id FROM information_schema.processlist WHERE {condition}")
         for (number,) in rows:
@@ -244,10 +244,10 @@ class MysqlServer:
         return len(rows)
 
     def settle(self) -> None:
-        """Until what was written to it can be read: at once, but of a replica."""
+        """Waits until what was written to it can be read: at once, except for a replica."""
 
     def version(self) -> tuple[int, int]:
-        """Of MariaDB and MySQL alike: which is told by `flavour`."""
+        """Of both MariaDB and MySQL: `flavour` says which."""
         major, minor = str(self.run("SELECT VERSION()")[0][0]).split(".")[:2]
         return int(major), int(minor)
 
@@ -260,7 +260,7 @@ class MysqlServer:
     def logs_generated(self) -> bool:
         """Whether row images have generated columns: in MariaDB from 11.8.9 on only those of plain inserts have them.
 
-        Rows of the same columns are as long whether they are inserted or deleted.
+        Rows of the same columns have the same length whether they are inserted or deleted.
         """
         file, size = self.run("SHOW BINARY LOGS")[-1][:2]
         self.run(
@@ -297,7 +297,7 @@ class MysqlServer:
             self._process = None
 
     def kill(self) -> None:
-        """As a power cut would, as far as the process goes."""
+        """As in a power cut, as far as the process goes."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -311,7 +311,7 @@ class MysqlServer:
 
 
 def _template(flavour: Flavour) -> Path:
-    """Made once a machine for each version of a server: initialising takes seconds, copying none."""
+    """Created once per machine for each version of a server: initialising takes seconds, copying none."""
     program = binary(flavour)
     if program is None:
         raise RuntimeError(f"no {flavour} server is installed")

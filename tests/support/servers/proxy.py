@@ -1,6 +1,6 @@
 """A network that may be bad, between a client and a server on this machine.
 
-Owns: a port that forwards, as fast and as long as it is told.
+Owns: a port that forwards, with a configured speed and for a configured time.
 Must not know: what goes through.
 """
 
@@ -20,9 +20,9 @@ LOOK_SECOND: Final = 0.02
 
 
 class Proxy:
-    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come; `chunk`: how many of
-    them at once. `holds`: what is not forwarded as long as it says so; `held`: there was something. `changes`: what is
-    forwarded instead.
+    """Forwards connections to a port. `rate`: bytes per second and direction, None: as they come; `chunk`: how many of
+    them at once. `holds`: what is not forwarded as long as it returns true; `held`: there was something. `changes`:
+    what is forwarded instead.
     """
 
     def __init__(self, target: int) -> None:

@@ -1,6 +1,6 @@
 """A source that replicates, for the run with SYNCMGR_TEST_SETTINGS=replica.
 
-Owns: a server that is read, and another one from which it has all that tests write.
+Owns: a server that is read, and another one from which it gets everything that tests write.
 Must not know: pytest, what is tested.
 """
 
@@ -55,7 +55,7 @@ class ReplicaServer(MysqlServer):
         return found
 
     def settle(self) -> None:
-        """Until it has what was written to the other."""
+        """Waits until it has what was written to the other."""
         if not self._follows:
             return
         [(written,)] = self._source.run(WRITTEN[self.flavour])

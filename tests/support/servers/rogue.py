@@ -1,7 +1,7 @@
-"""Somebody who answers in the place of a MySQL server, to be told a password.
+"""An impostor that answers instead of a MySQL server, to get a password.
 
-Owns: the first packets of the protocol, as far as a client goes before it has been let in.
-Must not know: who asks.
+Owns: the first packets of the protocol, as far as a client goes before it is logged in.
+Must not know: the clients.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from tests.support.servers.certificates import Pair
 from tests.support.servers.listening import listening
 
 PROTOCOL_41, SSL, SECURE, PLUGINS, LENENC = 0x200, 0x800, 0x8000, 0x80000, 0x200000
-PROMPTS: Final = {"dialog": b"\x04Password: "}  # what a way to log in asks; else a challenge
+PROMPTS: Final = {"dialog": b"\x04Password: "}  # what an authentication method requests; otherwise a challenge
 
 
 class RogueServer:
-    """Asks every client to log in by `plugin`, over TLS by a certificate of its own where it has one."""
+    """Asks every client to log in by `plugin`, over TLS with a certificate of its own if it has one."""
 
     def __init__(self, plugin: str, own: Pair | None = None) -> None:
         self._plugin = plugin

@@ -1,6 +1,6 @@
 """The statements about databases and tables.
 
-Owns: what each of them asks of the catalog.
+Owns: what each of them calls on the catalog.
 Must not know: how the catalog does its work.
 """
 

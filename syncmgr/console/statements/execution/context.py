@@ -1,6 +1,7 @@
 """What the statements of one session share.
 
-Owns: who asks, the parts of the house as the asker may see them, the session's variables, what SHOW WARNINGS reports.
+Owns: the caller, the parts of the program as the caller may see them, the session's variables, what SHOW WARNINGS
+reports.
 Must not know: which statements there are.
 """
 
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 
 class Context:
-    """Of one session; lives on the event loop. `frontend` is what the account may see, `house` the whole of it."""
+    """Of one session; lives on the event loop. `frontend` is what the account may see, `house` the whole."""
 
     def __init__(
         self, client: Client, registry: Registry, *, frontend: Frontend, workers: Workers, limits: Limits
@@ -40,7 +41,7 @@ class Context:
         self.client, self.registry = client, registry
         access = Access(who=lambda: client.account, host=client.host, rights_of=frontend.users.rights)
         self.frontend = Authorized(frontend, access)
-        self.house = frontend  # for what an administrator alone asks
+        self.house = frontend  # for what only an administrator may use
         self.workers, self.limits = workers, limits
         self.variables = Variables(limits, port=registry.port)
         self.user_variables = UserVariables(client.share)
@@ -61,29 +62,29 @@ class Context:
     # who does the work
 
     async def read(self, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What is made of a text; every account has its turn."""
+        """Work on a text; every account has its turn."""
         return await self.workers.read(str(self.client.account), call, text, *args, **kwargs)
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What asks the catalog; every account has its turn."""
+        """Calls to the catalog; every account has its turn."""
         return await self.workers.slow(str(self.client.account), call, *args, **kwargs)
 
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What asks nobody else; every account has its turn."""
+        """Other calls; every account has its turn."""
         return await self.workers.quick(str(self.client.account), call, *args, **kwargs)
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What waits for a source; every account has its turn."""
+        """Calls that wait for a source; every account has its turn."""
         return await self.workers.ask(str(self.client.account), call, *args, **kwargs)
 
-    # what is known without asking
+    # what is known without a call
 
     def next_query(self) -> str:
         """The tag of one more query of this session."""
         return f"console-{self.client.id}-{next(self._queries)}"
 
     def others(self) -> Account | None:
-        """Whose connections may be seen and killed; None: everybody's."""
+        """Whose connections may be seen and killed; None: all."""
         access = self.frontend.access
         return None if access.rights.is_operator else access.account
 
@@ -91,7 +92,7 @@ class Context:
         return self.registry.processlist(self.others())
 
     def facts(self) -> SessionFacts:
-        """What a SELECT may ask of its own session."""
+        """What a SELECT may read of its own session."""
         client = self.client
         return SessionFacts(
             connection_id=client.id,
@@ -122,7 +123,7 @@ class Context:
         return Done(affected=affected, warnings=len(remarks))
 
     async def shown(self, shown: Listing, choice: Filter, statement: ShowSync | ShowMeta) -> Rows:
-        """Filtered, in order, and cut to the LIMIT."""
+        """Filtered, sorted, and cut to the LIMIT."""
         order = statement.order_by if isinstance(statement, ShowSync) else ()
         if choice == show.EVERYTHING and not order and statement.limit is None:
             return shown.result()

@@ -16,7 +16,7 @@ from syncmgr.console.wire.results import Result
 from syncmgr.job.show_sync import EXPLAIN_COLUMNS, SHOW_COLUMNS
 from syncsql import ExplainSync, ShowCreateSync, ShowSync
 
-ALL_OF_THEM: Final = ""  # whose turn it is where those who may see everything are answered together
+ALL_OF_THEM: Final = ""  # the key of the turn if those who may see everything are answered together
 
 
 async def change(context: Context, statement: JobChange) -> Result:
@@ -36,13 +36,13 @@ async def show_create(context: Context, statement: ShowCreateSync) -> Result:
 async def show(context: Context, statement: ShowSync) -> Result:
     rows = await _jobs_of(context, statement.db or context.db)
     if statement.db is not None and not rows:
-        # only now is the lake asked, which may still be starting
+        # only now is the lake queried, which may still be starting
         await _check_database(context, statement.db)
     return await context.shown(listing(SHOW_COLUMNS, rows, like="JobName"), statement.filter, statement)
 
 
 async def _jobs_of(context: Context, db: str | None) -> list[tuple[str | None, ...]]:
-    """Who may see everything is answered together with the others who may."""
+    """Users who may see everything are answered together."""
     if not context.frontend.access.rights.is_admin:
         return await context.quick(context.frontend.jobs.show, db)
     workers = context.workers

@@ -1,6 +1,6 @@
 """SELECT, and EXPLAIN of one.
 
-Owns: who answers a query: the session by itself, the metadata, or the query engine.
+Owns: what answers a query: the session itself, the metadata, or the query engine.
 Must not know: how Spark runs one.
 """
 

@@ -1,6 +1,6 @@
 """The statements about the frontend itself: connections, settings, status, users, HELP.
 
-Owns: what each of them asks, and of whom.
+Owns: what each of them calls, and on which port.
 Must not know: how accounts and settings are kept.
 """
 
@@ -46,7 +46,7 @@ async def show_processlist(context: Context, statement: ShowProcesslist) -> Resu
 
 async def kill(context: Context, statement: Kill) -> Result:
     context.registry.kill(statement.id, query=statement.query, of=context.others())
-    await asyncio.sleep(0)  # where a connection has ended itself, that is its answer
+    await asyncio.sleep(0)  # if a connection has ended itself, that is its answer
     return Done()
 
 

@@ -1,4 +1,4 @@
-"""How each statement is executed. A test holds that none of the language's is left out."""
+"""How each statement is executed. A test ensures that none of the language's is missing."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final

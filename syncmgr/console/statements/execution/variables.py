@@ -1,6 +1,6 @@
 """SET, and the statements of transactions, which are accepted.
 
-Owns: what a variable's new value takes effect on.
+Owns: what a variable's new value affects.
 Must not know: which variables there are, how they are kept.
 """
 
@@ -53,7 +53,7 @@ async def _set(context: Context, item: SetItem) -> None:
         case SetNames() | SetCharacterSet():
             _set_names(context, item)
         case SetTransaction():
-            pass  # every query reads one snapshot, whatever is asked for
+            pass  # every query reads one snapshot, whatever is requested
         case _:
             assert_never(item)
 
@@ -82,7 +82,7 @@ def _take_effect(context: Context, name: str, value: int | str) -> None:
         case "character_set_results":
             client.answers.charset = by_name(str(value))
         case _:
-            pass  # it is remembered, and shown
+            pass  # it is stored, and shown
 
 
 def _set_names(context: Context, item: SetNames | SetCharacterSet) -> None:

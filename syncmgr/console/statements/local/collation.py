@@ -1,7 +1,7 @@
-"""How texts of information_schema are compared: as MySQL's utf8mb3_general_ci does.
+"""How texts of information_schema are compared: as in MySQL's utf8mb3_general_ci.
 
-Owns: what one character counts as, and that spaces at the end count for nothing; which number a text begins with.
-Must not know: who asks, what SQLite is.
+Owns: what one character counts as, and that trailing spaces do not count; which number a text begins with.
+Must not know: the caller, what SQLite is.
 """
 
 import re
@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Final
 
 COLLATION: Final = "GENERAL_CI"
-_BEGINNING: Final = 64  # characters that are compared first, and remembered: most texts differ there
+_BEGINNING: Final = 64  # characters that are compared first, and cached: most texts differ there
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _LONGEST_NUMBER: Final = 400
 
 
 def folded(text: str) -> str:
-    """Of as many characters: without case and accents."""
+    """Of the same length: without case and accents."""
     return text.upper() if text.isascii() else "".join(map(_weight, text))
 
 
@@ -39,7 +39,7 @@ def compared(left: str, right: str) -> int:
 
 
 def sorted_as(text: str) -> str:
-    """Spaces at its end count for nothing, but come after what is less than a space."""
+    """Trailing spaces do not count, but sort after what is less than a space."""
     return folded(text).rstrip(" ") + " "
 
 
@@ -47,7 +47,7 @@ _beginning: Final = lru_cache(maxsize=1 << 16)(sorted_as)
 
 
 def number_of(value: float | str | None) -> float | str | None:
-    """What a text is beside a number: the number that it begins with, or 0."""
+    """The value of a text compared with a number: the number that it begins with, or 0."""
     if not isinstance(value, str):
         return value
     found = _NUMBER.match(value[:_LONGEST_NUMBER])

@@ -1,7 +1,7 @@
-"""What is compared in a question about metadata, so that SQLite answers as MySQL does.
+"""What is compared in a query of metadata, so that SQLite answers as MySQL does.
 
-Owns: which sides are texts and which are numbers, as far as the question says it, and what becomes of their comparison.
-Must not know: who asks, how two texts are compared.
+Owns: which sides are texts and which are numbers, as far as the query shows it, and how their comparison is rewritten.
+Must not know: the caller, how two texts are compared.
 """
 
 from enum import Enum
@@ -22,7 +22,7 @@ _OF_TEXTS: Final = (exp.Concat, exp.ConcatWs, exp.Lower, exp.Upper, exp.Substrin
 
 
 class Kind(Enum):
-    """UNKNOWN: only its values say it."""
+    """UNKNOWN: only its values show it."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -31,7 +31,7 @@ class Kind(Enum):
 
 
 def compare_as_mysql(tree: exp.Query) -> None:
-    """Changes the tree, whose values of JSON are compared by themselves."""
+    """Changes the tree, whose JSON values are compared separately."""
     aliases = frozenset(alias.alias.upper() for alias in tree.find_all(exp.Alias))
     for collate in list(tree.find_all(exp.Collate)):
         name = collate.expression.name.lower()
@@ -122,7 +122,7 @@ def _number(node: exp.Expr) -> exp.Expr:
 
 
 def _moment(node: exp.Expr) -> exp.Expr:
-    """Raises QUERY_FAILED for a literal that is no time: so does MySQL."""
+    """Raises QUERY_FAILED for a literal that is not a time, like MySQL."""
     inner = node.unnest()
     if isinstance(inner, exp.Cast) and isinstance(inner.this, exp.Literal):  # TIMESTAMP '2026-01-01 00:00:00'
         inner = node = inner.this

@@ -1,4 +1,4 @@
-"""The rows of a question that needs no table."""
+"""The rows of a query that needs no table."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from syncmgr.console.wire.results import Row
 
 
 def evaluated(sql: str, names: Sequence[str]) -> tuple[Sequence[str], list[Row]]:
-    """Column names and rows; `names` where they are known. Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
+    """Column names and rows; `names` if they are known. Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
     with SqliteEngine() as lite:
         found, rows = lite.ask(sql)
     return names or found, rows

@@ -1,7 +1,7 @@
 """SELECTs that need no lake.
 
-Owns: which SELECT can be answered from memory (no table, or information_schema alone), and its form for SQLite.
-Must not know: what information_schema holds, threads. All that is not certain is left to the lake, as it is.
+Owns: which SELECT can be answered from memory (no table, or only information_schema), and its form for SQLite.
+Must not know: what information_schema holds, threads. Everything uncertain is left to the lake, unchanged.
 """
 
 import datetime as dt
@@ -29,8 +29,8 @@ _CLAUSES: Final[dict[type[exp.Expr], str]] = {
     exp.Order: "order clause",
     exp.Join: "on clause",
 }
-LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
-LONGEST_OF_SCHEMA: Final = 100_000  # and what a tool asks of information_schema is no longer than this
+LONGEST: Final = 20_000  # characters; longer ones are not the small queries of drivers
+LONGEST_OF_SCHEMA: Final = 100_000  # and queries of tools to information_schema are no longer than this
 LONGEST_VALUES: Final = 64 * KiB  # characters of all variables, each as often as it is named
 MOST_DIGITS: Final = 17  # sums of such integers stay exact in SQLite
 
@@ -44,7 +44,7 @@ _SAFE: Final = (
     *(exp.Concat, exp.Coalesce, exp.Where),
 )
 _NUMBERS: Final = (exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Add, exp.Sub)
-_OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools ask for the zone of the server
+_OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools query the zone of the server
 _CLOCKS: Final = {"NOW", "SYSDATE"}
 _WITHOUT_BRACKETS: Final = {"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "USER"}  # Spark's functions
 _ENDS_OF_ITEMS: Final = {
@@ -61,7 +61,7 @@ _ENDS_OF_ITEMS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionFacts:
-    """Who asks: what DATABASE(), USER(), @@name and @name stand for. `now` in the session's time zone."""
+    """The caller: what DATABASE(), USER(), @@name and @name stand for. `now` in the session's time zone."""
 
     connection_id: int
     user: str
@@ -77,9 +77,9 @@ class SessionFacts:
 class LocalSelect:
     """A SELECT for SQLite. `tables`: those of information_schema that it reads, in lower case.
 
-    `names`: the columns of its result as MySQL names them, where they are known before it runs.
-    `columns`: those it reads, as typed, and where; SQLite takes a quoted name that it does not know for a text.
-    `db`: the only database whose tables can be in the answer, if the question says so.
+    `names`: the columns of its result as MySQL names them, if they are known before it runs. `columns`: those it reads,
+    as typed, and where; SQLite treats an unknown quoted name as a text. `db`: the only database whose tables can be in
+    the answer, if the query says so.
     """
 
     sql: str
@@ -90,7 +90,7 @@ class LocalSelect:
 
 
 def question(text: str, asker: SessionFacts) -> LocalSelect | None:
-    """The SELECT as a question for SQLite; None: it is the lake's. Raises UNKNOWN_COLUMN, UNKNOWN_VARIABLE."""
+    """The SELECT as a query for SQLite; None: it is the lake's. Raises UNKNOWN_COLUMN, UNKNOWN_VARIABLE."""
     in_schema = (asker.db or "").lower() == INFORMATION_SCHEMA
     if len(text) > LONGEST_OF_SCHEMA:
         return None
@@ -142,10 +142,10 @@ def _is_safe(node: exp.Expr) -> bool:
         return node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
     if isinstance(node, exp.Anonymous):
         return node.name.upper() in _OF_TIMES
-    if isinstance(node, exp.Add | exp.Sub | exp.Neg):  # a text, or a time, counts otherwise in SQLite
+    if isinstance(node, exp.Add | exp.Sub | exp.Neg):  # a text, or a time, counts differently in SQLite
         sides = [side.unnest() for side in node.iter_expressions()]
         return all(isinstance(side, _NUMBERS) and not side.is_string for side in sides)
-    if isinstance(node, exp.EQ):  # texts compare otherwise in SQLite
+    if isinstance(node, exp.EQ):  # texts compare differently in SQLite
         return all(isinstance(side, exp.Literal) and not side.is_string for side in (node.left, node.right))
     return isinstance(node, _SAFE)
 
@@ -174,7 +174,7 @@ def _columns(tree: exp.Query) -> tuple[tuple[str, str], ...]:
 
 
 def _clause(column: exp.Column) -> str:
-    """In MySQL's words."""
+    """In MySQL's terms."""
     around = column.find_ancestor(exp.Select, *_CLAUSES)
     return "field list" if around is None else _CLAUSES.get(type(around), "field list")
 
@@ -204,7 +204,7 @@ def _only_database(tree: exp.Query) -> str | None:
 
 
 def _told(tree: exp.Query, asker: SessionFacts) -> exp.Query:
-    """The tree with everything about the asker as literals."""
+    """The tree with everything about the caller as literals."""
     _refuse_long_values(tree, asker)
     copy = tree.copy()
     for each in list(copy.find_all(exp.ConvertTimezone)):
@@ -245,7 +245,7 @@ def _literal(node: exp.Expr, asker: SessionFacts) -> exp.Expr:
 
 
 def _of_clock(node: exp.Expr, now: dt.datetime) -> exp.Expr | None:
-    """In whole seconds, whatever fraction was asked for; `now`: of the session."""
+    """In whole seconds, whatever fraction was requested; `now`: of the session."""
     utc = now.astimezone(dt.UTC)
     match node:
         case exp.CurrentTimestamp() | exp.Localtimestamp() | exp.Localtime():
@@ -301,7 +301,7 @@ def _of_value(value: Value) -> exp.Expr:
 
 
 def _names(tree: exp.Select, text: str) -> tuple[str, ...]:
-    """MySQL names a column by its alias, else by the text of its expression. Empty where * hides the columns."""
+    """MySQL names a column by its alias, otherwise by the text of its expression. Empty where * hides the columns."""
     items = tree.expressions
     if any(item.is_star for item in items):
         return ()

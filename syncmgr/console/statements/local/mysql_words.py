@@ -1,7 +1,7 @@
-"""MySQL's words as SQLite has them, in a question about metadata.
+"""MySQL's functions and operators in SQLite's form, in a query of metadata.
 
-Owns: which word becomes which function, and how a value of JSON is compared.
-Must not know: who asks, what the functions do.
+Owns: which one becomes which function, and how a value of JSON is compared.
+Must not know: the caller, what the functions do.
 """
 
 import re
@@ -19,11 +19,11 @@ TRUTH: Final = {"true": "1", "false": "0"}
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _DIRECTIVE: Final = re.compile(r"%-?.", re.DOTALL)
 _DIRECTIVES: Final = frozenset({*(f"%{each}" for each in "YymdHIMSfpjabABw%"), "%-d", "%-m", "%-H", "%-I"})
-_ADDED: Final = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp)  # what sqlglot puts around an argument of its own accord
+_ADDED: Final = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp)  # what sqlglot puts around an argument by itself
 
 
 def as_sqlite(tree: exp.Query) -> None:
-    """Changes the tree. Raises QUERY_FAILED for what SQLite would answer with another value."""
+    """Changes the tree. Raises QUERY_FAILED for anything that SQLite would answer with another value."""
     if tree.find(exp.JSONPathWildcard):
         raise refused("wildcards in a JSON path are not supported; name each key")
     _order_concats(tree)
@@ -39,7 +39,7 @@ def _replace(node: exp.Expr, by: exp.Expr) -> None:
 
 
 def _order_concats(tree: exp.Query) -> None:
-    """GROUP_CONCAT(a ORDER BY b DESC SEPARATOR s), by which tools ask for the columns of a key."""
+    """GROUP_CONCAT(a ORDER BY b DESC SEPARATOR s), by which tools query the columns of a key."""
     for node in list(tree.find_all(exp.GroupConcat)):
         order = node.this
         if not isinstance(order, exp.Order) or len(order.expressions) != 1 or isinstance(order.this, exp.Distinct):
@@ -86,7 +86,7 @@ def _sum(node: exp.Expr) -> exp.Expr:
 
 
 def _is_moment(node: exp.Expr) -> bool:
-    """NOW() and its like are texts here already. As a number MySQL would write the digits one after the other."""
+    """NOW() and the like are already texts here. As a number MySQL would concatenate their digits."""
     inner = node.unnest()
     if isinstance(inner, exp.Column):
         return inner.name.upper() in TIMES
@@ -128,7 +128,7 @@ def _from_unixtime(node: exp.Expr) -> exp.Expr:
 
 
 def _format(node: exp.Expr) -> exp.Expr:
-    """It has Python's directives in place of MySQL's, but for those that sqlglot does not know."""
+    """It has Python's directives instead of MySQL's, except those that sqlglot does not know."""
     unknown = set(_DIRECTIVE.findall(node.args["format"].name)) - _DIRECTIVES
     if unknown:
         raise refused(f"{min(unknown)} is not supported in DATE_FORMAT")
@@ -140,7 +140,7 @@ def _json(node: exp.Expr) -> exp.Expr:
 
 
 def _arrow(node: exp.Expr) -> exp.Expr:
-    """`a -> b` in the brackets of a function is read as a function without a name, which MySQL has not."""
+    """`a -> b` in the brackets of a function is parsed as a lambda, which MySQL does not have."""
     match node.expressions, node.this:
         case [exp.Identifier() as column], exp.Literal() as path:
             return exp.JSONExtractScalar(this=exp.Column(this=column), expression=path)
@@ -165,7 +165,7 @@ def is_json(node: exp.Expr) -> bool:
 
 
 def _meant(text: exp.Expr) -> exp.Expr:
-    """The value that a text may stand for where MySQL compares it with one of JSON."""
+    """The value that a text may stand for if MySQL compares it with a JSON value."""
     if not isinstance(text, exp.Literal) or not text.is_string:
         return text
     number = TRUTH.get(text.name.lower(), text.name)

@@ -1,7 +1,7 @@
-"""What questions have on the disk: SQLite's temporary files, for what it sorts and groups beyond its memory.
+"""What queries use on the disk: SQLite's temporary files, for what it sorts and groups beyond its memory.
 
-Owns: how much that is, of all questions together, and which of them has to end.
-Must not know: what is asked. The files have no names any more, so they are found among those that are open.
+Owns: how much that is, of all queries together, and which of them has to end.
+Must not know: what is queried. The files are unlinked, so they are found among the open ones.
 """
 
 import os
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-SHARES: Final = 32  # a question that has written less than such a part of the bound is not the one that fills the disk
+SHARES: Final = 32  # a query that has written less than this part of the bound is not the one that fills the disk
 LOOK_SECOND: Final = 0.05
 _OPEN: Final = "/proc/self/fd"
 _OWN: Final = "/proc/thread-self/io"
@@ -17,7 +17,7 @@ _NAME: Final = "/etilqs_"  # as SQLite begins the names of its temporary files
 
 
 class Spilled:
-    """Of one question, on the thread that asks it. `most`: bytes that all questions may have on the disk."""
+    """Of one query, on its thread. `most`: bytes that all queries may use on the disk."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = most, clock
@@ -26,7 +26,7 @@ class Spilled:
         self.is_too_much = False
 
     def look(self) -> bool:
-        """Now and then; whether this question has to end."""
+        """To be called repeatedly; whether this query has to end."""
         if self._clock() >= self._next:
             self._next = self._clock() + LOOK_SECOND
             is_large = _written() - self._before > self._most // SHARES
@@ -41,7 +41,7 @@ def _written() -> int:
 
 
 def on_disk() -> int:
-    """Bytes of the temporary files of all questions."""
+    """Bytes of the temporary files of all queries."""
     return sum(map(_size, os.listdir(_OPEN)))  # noqa: PTH208 - the same
 
 

@@ -1,4 +1,4 @@
-"""Guarded in-memory SQLite: the engine for questions about what is already in memory.
+"""Guarded in-memory SQLite: the engine for queries of what is already in memory.
 
 Owns: the guard (only SELECT, few functions, bounded time, memory, disk and rows).
 Must not know: which tables there are, what a function does.
@@ -24,13 +24,13 @@ KNOWN: Final = 'docs/sql.md, "information_schema", lists the supported functions
 MAX_ROWS: Final = 100_000
 MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
-MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a question, of which SQLite may hold one each
+MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a query, of which SQLite may hold one each
 LEAST_VALUE: Final = 256 * KiB
-SPILL: Final = int(find("question_spill_bytes").default)  # of all questions, where nobody says more
-STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
+SPILL: Final = int(find("question_spill_bytes").default)  # of all queries, by default
+STEPS: Final = 100  # steps of SQLite's machine between two clock checks: each may be milliseconds in a function
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-# of SQLite's own functions those that mean what MySQL's do, and take no more time than their values are long
+# SQLite's own functions that mean the same as MySQL's, and take time proportional to their values' length
 _BUILT_IN: Final = (
     *("abs", "char", "coalesce", "ifnull", "iif", "nullif", "length", "lower", "upper", "substr", "substring"),
     *("round", "sign", "floor", "ceil", "ceiling", "sqrt", "exp", "ln", "pow", "power", "pi"),
@@ -56,9 +56,9 @@ def quoted(name: str) -> str:
 
 
 class SqliteEngine:
-    """A database that lives as long as one question. Use it as a context manager, in one thread at a time.
+    """A database that lives as long as one query. Use it as a context manager, in one thread at a time.
 
-    `spill`: bytes that all questions of the process may have on the disk.
+    `spill`: bytes that all queries of the process may use on the disk.
     """
 
     def __init__(self, *, spill: int = SPILL) -> None:

@@ -1,8 +1,9 @@
 """MySQL's functions for SQLite.
 
-Owns: what each one gives, and that none takes more time or memory than its values are long: nothing interrupts SQLite
-in the middle of a function, and its own LIKE, INSTR, REPLACE and TRIM take the square of a text's length.
-Must not know: who asks, how long a question may take.
+Owns: what each one returns, and that none takes more time or memory than linear in its values' length: nothing
+interrupts SQLite in the middle of a function, and its own LIKE, INSTR, REPLACE and TRIM are quadratic in a text's
+length.
+Must not know: the caller, how long a query may take.
 """
 
 import json
@@ -16,7 +17,7 @@ from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local.collation import compared, folded, number_of, sorted_as
 
 MAX_VALUE: Final = 4 * MiB
-MAX_JSON: Final = 1 << 20  # characters that are parsed at once, while nobody else is answered
+MAX_JSON: Final = 1 << 20  # characters that are parsed at once, while no other client is answered
 MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
 MAX_PATTERN: Final = KiB  # characters of a LIKE
 MAX_COMPARED: Final = 20_000_000  # characters of a text by those of a part of a pattern that has _
@@ -53,7 +54,7 @@ def _concat_ws(separator: object, *parts: object) -> str | None:
 
 
 class _ConcatBy:
-    """GROUP_CONCAT(value ORDER BY key [DESC] SEPARATOR s), which this SQLite has not."""
+    """GROUP_CONCAT(value ORDER BY key [DESC] SEPARATOR s), which this SQLite lacks."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, object]] = []
@@ -170,7 +171,7 @@ def _trimmed(*, left: bool, right: bool) -> Callable[[object, object], str | Non
 
 
 class _Part(NamedTuple):
-    """What stands between two %. `pattern`: where it has _."""
+    """The part between two %. `pattern`: if it has _."""
 
     text: str
     pattern: re.Pattern[str] | None
@@ -225,7 +226,7 @@ def _part(units: Sequence[str]) -> _Part:
 
 
 def _units(pattern: str, escape: str) -> list[str]:
-    """Each character; one that is escaped has the escape before it."""
+    """Each character; an escaped one has the escape before it."""
     found: list[str] = []
     place = 0
     while place < len(pattern):
@@ -236,7 +237,7 @@ def _units(pattern: str, escape: str) -> list[str]:
 
 
 def _json_unquote(text: float | str | None) -> float | str | None:
-    """Of a value that is no text of JSON: that value."""
+    """For a value that is not JSON text: that value."""
     found = _json(text) if isinstance(text, str) and text.startswith('"') else text
     return found if isinstance(found, str) else text
 
@@ -254,7 +255,7 @@ def _json_keys(document: object) -> str | None:
 
 
 def _json(document: object) -> object:
-    """What SQLite's own functions have found is no JSON where it is a text."""
+    """A result of SQLite's own functions is not JSON if it is a text."""
     text = str(document)
     refuse_above(MAX_JSON, len(text))
     try:

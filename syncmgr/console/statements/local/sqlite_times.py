@@ -1,7 +1,7 @@
 """MySQL's functions of times for SQLite, which has its times as texts.
 
-Owns: what each one gives. A text that is no time gives NULL, as with MySQL.
-Must not know: who asks, what the time is. All times are UTC, as those of information_schema are.
+Owns: what each one returns. A text that is not a time gives NULL, as in MySQL.
+Must not know: the caller, what the time is. All times are UTC, like those of information_schema.
 """
 
 import calendar
@@ -60,7 +60,7 @@ def _time(text: object) -> dt.datetime | None:
 
 
 def moment_of(value: object) -> str | None:
-    """A time as all are compared. None: it is none."""
+    """A time in comparable form. None: it is not a time."""
     text = str(value).strip()
     if (found := _DIGITS.fullmatch(text)) or (found := _LOOSE.fullmatch(text)):
         *parts, fraction = (part or "0" for part in found.groups())

@@ -1,7 +1,7 @@
 """CREATE TABLE as MySQL prints it.
 
-Owns: the typography that drivers read columns and keys from: small types, quotes, the key as a line after the columns,
-the options on the line of the bracket, and PARTITION BY on one of its own, as SQLAlchemy needs it.
+Owns: the typography that drivers read columns and keys from: lower-case types, quotes, the key as a line after the
+columns, the options on the line of the bracket, and PARTITION BY on one of its own, as SQLAlchemy needs it.
 Must not know: where the table is. The text still parses to the same statement.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from syncsql import ColumnDefinition, CreateTable, KeyKind, TableKey, quote_name
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "'": "''", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
-_WORDS: Final = {"STRING": "text"}  # where MySQL has a word for it, and the grammar knows both
+_WORDS: Final = {"STRING": "text"}  # if MySQL has a word for it, and the grammar knows both
 
 
 def type_text(name: str, args: tuple[int, ...]) -> str:

@@ -1,7 +1,7 @@
 """information_schema.
 
-Owns: its tables, their columns, and the rows that databases, tables and connections make in them.
-Must not know: how a question is asked; which of it a client wants is told by the question.
+Owns: its tables, their columns, and their rows for databases, tables and connections.
+Must not know: how it is queried; the query says which part a client wants.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _TEXTS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Present:
-    """What is known on the event loop already: connections and variables."""
+    """What is already known on the event loop: connections and variables."""
 
     processlist: Sequence[Row]
     variables: Sequence[Row]
@@ -44,7 +44,7 @@ class Present:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schema:
-    """What a question sees. `tables` are those of the databases asked for."""
+    """What a query sees. `tables` are those of the requested databases."""
 
     databases: Sequence[str]
     tables: Sequence[TargetTable]
@@ -68,8 +68,8 @@ _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 def answer(
     question: LocalSelect, catalog: Catalog, history: History, present: Present, *, spill: int
 ) -> tuple[list[str], list[Row]]:
-    """Names and rows. Blocks: it asks the catalog and the history of the jobs. `spill`: bytes that all such questions
-    may have on the disk.
+    """Names and rows. Blocks: it queries the catalog and the history of the jobs. `spill`: bytes that all such queries
+    may use on the disk.
 
     Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
     """

@@ -1,6 +1,6 @@
 """SHOW and DESCRIBE on databases and tables.
 
-Owns: which facts of the catalog each of them needs, and the errors for what is not there. Everything here blocks.
+Owns: which facts of the catalog each of them needs, and the errors for what does not exist. Everything here blocks.
 Must not know: sessions, threads.
 """
 
@@ -23,7 +23,7 @@ def check_database(catalog: Catalog, db: str) -> None:
 
 
 def named(db: str | None, in_use: str | None) -> str:
-    """The database meant. Raises NO_DATABASE."""
+    """The database in question. Raises NO_DATABASE."""
     found = db or in_use
     if not found:
         raise SyncError(Code.NO_DATABASE)

@@ -31,7 +31,7 @@ EVERYTHING: Final = Filter()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listing:
-    """A table in memory; `like` names the column that LIKE looks at."""
+    """A table in memory; `like` names the column that LIKE applies to."""
 
     columns: tuple[Column, ...]
     rows: list[Row]
@@ -55,7 +55,7 @@ def _columns(names: tuple[str, ...], numbers: tuple[str, ...]) -> tuple[Column, 
 def filtered(
     shown: Listing, choice: Filter = EVERYTHING, *, order: Sequence[OrderItem] = (), limit: Limit | None = None
 ) -> Listing:
-    """The rows that are asked for, in the order asked for. Raises UNKNOWN_COLUMN."""
+    """The requested rows, in the requested order. Raises UNKNOWN_COLUMN."""
     if choice == EVERYTHING and not order and limit is None:
         return shown
     names = [column.name for column in shown.columns]
@@ -213,7 +213,7 @@ def _engines() -> Listing:
 
 
 def frontend(port: int, *, started: dt.datetime) -> Listing:
-    """Doris' columns, as far as there is something to say; the one that answers is the one that there is."""
+    """Doris' columns, as far as they apply; the only frontend is the one that answers."""
     names = ("Name", "Host", "QueryPort", "Role", "IsMaster", "Alive", "LastStartTime", "Version", "CurrentConnected")
     host = socket.gethostname()
     at = started.strftime("%Y-%m-%d %H:%M:%S")

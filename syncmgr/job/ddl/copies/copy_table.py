@@ -1,7 +1,7 @@
 """Copies of a source table that migration tools make, alter, fill, and put in its place.
 
 Owns: which of them may have lost rows or values.
-Must not know: channels, targets, when a copy takes the place, how a tool is known.
+Must not know: channels, targets, when a copy is swapped in, how a tool is recognized.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
 
 
 def refuse_refilled(alteration: Alteration, copy: Table) -> None:
-    """Tools copy by name: a column that was dropped and added may have its old values all the same.
+    """Tools copy by name: a column that was dropped and added may still have its old values.
 
     Raises RefusedError.
     """
@@ -29,8 +29,8 @@ def refuse_refilled(alteration: Alteration, copy: Table) -> None:
 
 
 def refuse_lossy(table: SourceTable, clauses: Sequence[nodes.Clause], copy: Table) -> None:
-    """Raises RefusedError. Tools copy with INSERT IGNORE: of rows that a new unique key forbids, one remains, and so of
-    those whose keys become one. `table`: as the copy was before these clauses.
+    """Raises RefusedError. Tools copy with INSERT IGNORE: of rows that collide in a new unique key one remains, and
+    likewise of rows whose keys become equal. `table`: as the copy was before these clauses.
     """
     name = ".".join(copy)
     if any(_brings_key(table, clause) for clause in clauses):
@@ -60,7 +60,7 @@ def _brings_key(table: SourceTable, clause: nodes.Clause) -> bool:
 
 
 def _leaves_out(clause: nodes.Clause) -> bool:
-    """Whether INSERT IGNORE passes rows over with a warning that do not fit it."""
+    """Whether INSERT IGNORE skips, with a warning, rows that do not fit it."""
     match clause:
         case nodes.Quiet(what=what):
             return what == "PARTITION BY" or what.startswith(("ADD CHECK", "ADD FOREIGN KEY"))
@@ -71,7 +71,7 @@ def _leaves_out(clause: nodes.Clause) -> bool:
 
 
 def _joined(table: SourceTable, clauses: Sequence[nodes.Clause]) -> Iterator[SourceColumn]:
-    """Columns of keys that remain, under which two of them may become one."""
+    """Columns of keys that remain, in which two keys may become equal."""
     keys = None if table.unique is None else remaining(table.unique, clauses)
     for clause in clauses:
         match clause:
@@ -90,7 +90,7 @@ def _joined(table: SourceTable, clauses: Sequence[nodes.Clause]) -> Iterator[Sou
 
 
 def _is_in_key(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
-    """Where the unique keys are not known, any column may be in one; so may it where one is over more."""
+    """If the unique keys are not known, any column may be in one; likewise if one covers more columns."""
     if column.key or keys is None:
         return True
     return any(folded_name(each) in {folded_name(column.name), ""} for key in keys for each in key.columns)
@@ -105,11 +105,11 @@ def _shortens(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
 
 
 def _may_join(key: SourceColumn, now: SourceColumn) -> bool:
-    """Whether two keys may become one. No statement tells the collation of a text as it was, nor a default one."""
+    """Whether two keys may become equal. No statement states the former collation of a text, nor a default one."""
     return key.charset is not None or now.charset is not None or not kept(key, now, strict=False)
 
 
 def alike(source: SourceTable, statement: nodes.CreateTable) -> bool:
-    """Whether it creates a table of the same columns, as tools do that copy the text of SHOW CREATE TABLE."""
+    """Whether it creates a table with the same columns, as tools do that copy the text of SHOW CREATE TABLE."""
     made = [(each.column.name, each.column.text) for each in statement.columns]
     return made == [(column.name, column.text) for column in source.columns]

@@ -1,7 +1,7 @@
-"""What migration tools leave in the binlog: the names of what they make, and what shows that one of them fills a copy.
+"""What migration tools leave in the binlog: the names of their objects, and the evidence that one of them fills a copy.
 
 Owns: what gh-ost, pt-online-schema-change, Spirit and LHM call their tables and triggers; which copies are theirs.
-Must not know: columns, targets, what becomes of a copy that is nobody's.
+Must not know: columns, targets, what happens to a copy that belongs to no tool.
 """
 
 import re
@@ -16,7 +16,7 @@ _EVENTS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 
 
 def is_copy(table: Table, *, of: Table) -> bool:
-    """Whether it has the name that one of them gives to its copy of a table. Anybody can make a table of that name."""
+    """Whether it has the name that one of them gives to its copy of a table. Any user can make a table of that name."""
     name = re.escape(of[1])
     return table[0] == of[0] and re.fullmatch(rf"_+{name}_(?:gho|new)|lhmn_{name}", table[1]) is not None
 
@@ -29,9 +29,9 @@ def is_set_aside(table: Table, *, of: Table) -> bool:
 
 
 def heeds_warnings(copy: Table) -> bool:
-    """Whether its tool ends at a row that is left out, other than for a unique key.
+    """Whether its tool aborts if a row is left out for a reason other than a unique key.
 
-    pt-online-schema-change looks at the warnings of each INSERT, Spirit compares both tables in the end.
+    pt-online-schema-change checks the warnings of each INSERT, Spirit compares both tables at the end.
     """
     return copy[1].endswith("_new")
 
@@ -42,21 +42,21 @@ def is_log(table: Table, *, of: Table) -> bool:
 
 
 def is_trigger(name: str) -> bool:
-    """Whether pt-online-schema-change or LHM name theirs so, whose ends may be cut."""
+    """Whether pt-online-schema-change or LHM name theirs so; the ends of these names may be cut off."""
     return _TRIGGER.fullmatch(name) is not None
 
 
 def keeps_up(trigger: CreateTrigger) -> bool:
-    """Whether it may be one by which a tool brings changes of the table into its copy."""
+    """Whether it may be one by which a tool copies changes of the table into its copy."""
     return trigger.after and is_trigger(trigger.name[1])
 
 
 def is_filled(copy: Shadow, called: Table, others: Sequence[Shadow], *, of: Table) -> bool:
-    """Whether the binlog shows that a tool fills that copy and brings all changes into it.
+    """Whether the binlog shows that a tool fills that copy and applies all changes to it.
 
     gh-ost has its changelog, Spirit its checkpoint, which it makes after the copy, the others triggers for all three
-    events; they are still there. `called`: the copy's own name; `others`: what is known beside the table, in the order
-    of their beginnings.
+    events; they still exist. `called`: the copy's own name; `others`: the other known tables, in the order of their
+    creation.
     """
     if not is_copy(called, of=of):
         return False

@@ -1,6 +1,6 @@
-"""What is known beside a source table: copies that may take its place, what their tools keep there, names that it left.
+"""What is known besides a source table: copies that may replace it, what their tools keep, names that it left.
 
-Owns: how each of them begins and ends. The newest count, in the order of their beginnings.
+Owns: how each of them begins and ends. The newest count, in the order of their creation.
 Must not know: channels, targets, which copy is believed.
 """
 
@@ -19,7 +19,7 @@ Shadows = tuple[Shadow, ...]
 
 
 def with_another(shadows: Iterable[Shadow], another: Shadow) -> Shadows:
-    """What had its name before is none any more."""
+    """Whatever had its name before no longer counts."""
     kept = (each for each in shadows if (each.db, each.name) != (another.db, another.name))
     return (*kept, another)[-MAX_SHADOWS:]
 

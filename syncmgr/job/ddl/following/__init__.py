@@ -1,1 +1,1 @@
-"""One DDL statement through all channels of a job: what it makes of each of them."""
+"""One DDL statement applied to all channels of a job: what it makes of each of them."""

@@ -1,6 +1,6 @@
-"""ALTER TABLE through the channels of its tables.
+"""ALTER TABLE applied to the channels of its tables.
 
-Owns: which of its clauses are whose, and which change rows unseen.
+Owns: which of its clauses concern which channel, and which change rows unseen.
 Must not know: what a clause makes of a target.
 """
 
@@ -41,7 +41,7 @@ def alter(job: Following, statement: nodes.AlterTable) -> None:
 
 
 def _altered_shadow(job: Following, shadow: Shadow, *, loses: bool) -> Shadow | None:
-    """One whose rows are no copies any more is none."""
+    """A copy whose rows are no longer copies is none."""
     spoken = PastDdl(text=job.said.text, db=job.said.db, modes=job.said.modes)
     return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
 
@@ -61,7 +61,7 @@ def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes
 
 
 def _pass_by(job: Following, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
-    """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
+    """A statement older than the known schema: it must not matter, or an operator takes responsibility for it."""
     if job.rules.forced:
         return
     read_ones = (*channel.reads, *channel.source_keys)

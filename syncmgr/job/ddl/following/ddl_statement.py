@@ -1,4 +1,4 @@
-"""A DDL statement in the binlog, and what a job says of such.
+"""A DDL statement in the binlog, and what a job says of such statements.
 
 Owns: what is known of its session and its server; the words of one that is not followed.
 Must not know: channels, what a statement says.
@@ -28,11 +28,11 @@ DOUBTFUL: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DdlStatement:
-    """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
+    """A statement in the binlog, with the session state that it depends on. `db`: the one in use.
 
-    `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
+    `seen`: tables as the rows before it described them. `unknown`: those whose stored schema is of a later place.
     `logs_cascades`: whether rows that a foreign key changes have events on that server. `own`: temporary tables of its
-    session, which hide others of their names. `doubtful`: it may be about one that nobody has seen made.
+    session, which hide others of the same names. `doubtful`: it may be about one whose creation was not seen.
     """
 
     text: str
@@ -48,12 +48,12 @@ class DdlStatement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
+    """What a job specifies about DDL, its targets, and values that do not fit them (None: nothing).
 
-    `describe` gives a target table. `forced`: nothing stops. `deeds`: what holds of one kind whatever the policy.
+    `describe` returns a target table. `forced`: nothing stops. `deeds`: what applies to one kind whatever the policy.
     `stop`: what a statement stops. `unlogged`: what foreign keys change may be missed.
-    `held`: tables as which channels are known that a statement does not meet, since they are stopped. `unrenewable`:
-    why RESYNC would refuse to bring a table with those columns into that target; None: it would not.
+    `held`: the tables under which channels are known that a statement does not reach, since they are stopped.
+    `unrenewable`: why RESYNC would refuse to load a table with those columns into that target; None: it would not.
     """
 
     policy: OnDdl
@@ -78,11 +78,11 @@ class Rules:
 
 
 def not_followed(table: Table, reason: str, statement: str, unrenewable: str | None = None) -> SyncError:
-    """The error of a statement that stops its table or its job. `unrenewable`: why RESYNC does not bring it back."""
+    """The error of a statement that stops its table or its job. `unrenewable`: why RESYNC does not restore it."""
     said = {} if unrenewable is None else {UNRENEWABLE: unrenewable}
     return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement), **said)
 
 
 def shown(statement: str) -> str:
-    """Long ones are cut."""
+    """Long ones are truncated."""
     return statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."

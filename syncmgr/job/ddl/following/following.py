@@ -1,6 +1,6 @@
 """The channels of a job on their way through one statement.
 
-Owns: which of them a name means; that nothing is done which the job's rules refuse; what came out.
+Owns: which of them a name means; that nothing is done which the job's rules refuse; the result.
 Must not know: what a statement does.
 """
 
@@ -21,8 +21,8 @@ from syncmgr.job.types.schema import SourceTable, TargetTable
 
 
 class Following:
-    """The channels of a job, as far as the statement has come. `at`: the table in hand. `unrenewable`: why RESYNC does
-    not bring back the one that could not follow.
+    """The channels of a job, as far as the statement has been applied. `at`: the table in hand. `unrenewable`: why
+    RESYNC does not restore the one that could not follow.
     """
 
     def __init__(self, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
@@ -47,7 +47,7 @@ class Following:
         )
 
     def of(self, table: Table) -> list[ChannelDescription]:
-        """The channel of a source table, if there is one; under which name it is read tells the case."""
+        """The channel of a source table, if there is one; the name under which it is read decides the case."""
         found = [c for c in self.channels.values() if self.same_name(c.source.db, table[0])]
         found = [c for c in found if self.same_name(c.source.name, table[1])]
         for channel in found:
@@ -79,7 +79,7 @@ class Following:
         )
 
     def lose_sight(self, token: str, what: str, why: str) -> None:
-        """Rows change that are in no event."""
+        """Rows change without an event."""
         if self.refuse(Kind.ROWS, why) is Action.RESYNC:
             self.resynced.add(token)
             self.done[token].append(f"{what}: its rows are read again")
@@ -88,7 +88,7 @@ class Following:
 
     @property
     def misses_cascades(self) -> bool:
-        """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
+        """What cascades to a table is not in the binlog of MariaDB or of an older MySQL."""
         return not (self.said.logs_cascades or self.rules.unlogged)
 
     def refuse_unseen(self, *, cascades: bool) -> None:
@@ -98,13 +98,15 @@ class Following:
             raise RefusedError(unseen)  # nor is what it will change
 
     def refuse_recomputed(self, channel: ChannelDescription, alteration: Alteration) -> None:
-        """What the server computes anew is in no row event, though the columns that it comes from keep their values."""
+        """What the server recomputes is in no row event, although the columns that it derives from keep their
+        values.
+        """
         why = recomputed(alteration, channel.reads)
         if why is not None:
             self.lose_sight(channel.token, "generated columns", f"{why}, so that its values may change unseen")
 
     def share(self, tables: Iterable[Table]) -> None:
-        """What is written through a MERGE table is in the binlog under that one's name alone."""
+        """What is written through a MERGE table is in the binlog only under the name of the MERGE table."""
         unseen = "rows of this table that are written through a MERGE table are not in the binlog under its own name"
         for channel in [channel for table in tables for channel in self.of(table)]:
             if self.refuse(Kind.ROWS, unseen) is Action.RESYNC:
@@ -123,7 +125,7 @@ class Following:
         self.done[token] += step.done
 
     def known(self) -> Iterator[SourceTable]:
-        """The tables of which the columns are known here."""
+        """The tables whose columns are known here."""
         for channel in self.channels.values():
             stored = None if table_of(channel) in self.said.unknown else channel.source
             table = self.said.seen.get(table_of(channel)) or stored
@@ -145,7 +147,7 @@ class Following:
 
 
 def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
-    """What rows from before have in a new column; those of other channels have not got it."""
+    """What older rows have in a new column; those of other channels do not have it."""
     return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
 
 

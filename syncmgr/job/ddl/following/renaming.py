@@ -1,6 +1,6 @@
 """RENAME: which table a channel reads from then on, and whose rows have a synced name.
 
-Owns: the end of names that are exchanged, what takes the place of a table, what is set aside.
+Owns: the outcome of names that are exchanged, what replaces a table, what is set aside.
 Must not know: how a target is changed.
 """
 
@@ -25,9 +25,10 @@ UNFILLED: Final = ", and the binlog does not show that a migration tool has fill
 
 
 def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: bool = False) -> None:
-    """One pair after the other; a synced name that another table has in the end stands for other rows.
+    """One pair after the other; a synced name that belongs to another table at the end stands for other rows.
 
-    Whose a name is that another table of the job has got is known, also once that one is stopped or has left the job.
+    If another table of the job has taken a name, its owner is known even once that table is stopped or has left the
+    job.
     """
     places = {table_of(channel): channel.token for channel in job.channels.values()}
     taken: dict[Table, Table] = {}
@@ -53,7 +54,7 @@ def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: b
 
 
 def _is_passed_over(job: Following, old: Table, new: Table, places: Mapping[Table, str]) -> bool:
-    """Of IF EXISTS: one that is not there. MariaDB logs it all the same, also where the new name is in use."""
+    """With IF EXISTS: a table that does not exist. MariaDB logs it anyway, even if the new name is in use."""
     if old in places:
         return job.channels[places[old]].gone
     holder = places.get(_alike(job, new, places))
@@ -68,8 +69,8 @@ def _alike(job: Following, table: Table, tables: Iterable[Table]) -> Table:
 
 
 def _refuse_held(job: Following, old: Table, new: Table, places: Collection[Table]) -> None:
-    """Two channels would read one table. The one that was dropped stops first, whose target has other rows; a
-    statement that is met again finds it stopped.
+    """Two channels would read one table. The one whose table was dropped stops first, since its target has other rows;
+    a statement that is met again finds it stopped.
     """
     holder = _alike(job, new, places)
     if holder in places:
@@ -82,7 +83,8 @@ def _refuse_held(job: Following, old: Table, new: Table, places: Collection[Tabl
 
 
 def _take_over(job: Following, name: Table, other: Table, now: Mapping[str, Table]) -> Iterator[str]:
-    """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay.
+    """Another table has the name now: a shadow of the former owner, or an unrelated one. Returns the channels that
+    stay.
 
     `now`: where the table of each channel is.
     """
@@ -104,7 +106,7 @@ def _take_over(job: Following, name: Table, other: Table, now: Mapping[str, Tabl
 
 
 def refuse_successor(job: Following, name: Table) -> None:
-    """Which of two tables is meant, where one left a name and another gets it, the operator says."""
+    """If one table left a name and another gets it, the operator says which of the two is meant."""
     if any(job.names(channel, name) for channel in job.channels.values()):
         return
     for token, channel in list(job.channels.items()):
@@ -118,7 +120,7 @@ def refuse_successor(job: Following, name: Table) -> None:
 
 
 def refuse_left(job: Following, name: Table) -> None:
-    """What is done to a table by a name that it left is done to another one, or it has not left it: MariaDB logs RENAME
+    """What is done to a table by a name that it left is done to another one, or it never left it: MariaDB logs RENAME
     of a temporary table like any other.
     """
     if not job.said.modes.mariadb or any(job.names(channel, name) for channel in job.channels.values()):

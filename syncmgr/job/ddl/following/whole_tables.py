@@ -1,6 +1,6 @@
-"""Statements on whole tables: CREATE, DROP, TRUNCATE, and what is made beside them.
+"""Statements on whole tables: CREATE, DROP, TRUNCATE, and what is made along with them.
 
-Owns: what becomes of a target whose source table came, went or was emptied.
+Owns: what happens to a target whose source table was created, dropped or emptied.
 Must not know: clauses of ALTER TABLE, names that tables exchange.
 """
 
@@ -23,7 +23,7 @@ from syncmgr.job.job_properties import AppendOnChange
 
 
 def create(job: Following, statement: nodes.CreateTable) -> None:
-    """Before the columns are known to hold, it is the beginning of the table that the job reads."""
+    """Before the columns are known to apply, it is the beginning of the table that the job reads."""
     job.share(statement.merged)
     if statement.temporary:
         return
@@ -39,7 +39,7 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
 
 
 def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
-    """Its rows went with the table before it; the target gets the columns of the new one."""
+    """Its rows were dropped with the former table; the target gets the columns of the new one."""
     statement, charset = told(statement, job.known(), job.is_named)
     job.refuse(Kind.CREATE_TABLE, "it creates the table again")
     job.refuse_unseen(cascades=statement.cascades)
@@ -55,7 +55,7 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
 
 
 def _copy(job: Following, statement: nodes.CreateTable) -> None:
-    """A copy for a tool to fill, or what it keeps beside one."""
+    """A copy for a tool to fill, or what the tool keeps next to it."""
     unseen = statement.cascades and job.misses_cascades
     if statement.select or statement.begins or unseen:
         return
@@ -69,7 +69,7 @@ def _copy(job: Following, statement: nodes.CreateTable) -> None:
 
 
 def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) -> None:
-    """One that changes rows on their way into a copy makes them others than those of the table."""
+    """A trigger that changes rows on their way into a copy makes them differ from those of the table."""
     if isinstance(statement, nodes.CreateTrigger) and not statement.after:
         job.reshape(statement.table, lambda _: None)
     for token, channel in job.channels.items():
@@ -97,8 +97,8 @@ def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
 
 
 def _is_before(job: Following, channel: ChannelDescription) -> bool:
-    """Whether the table of the job begins later, with the columns that are known: no policy is asked. A copy that may
-    yet take its place has its rows.
+    """Whether the table of the job begins later, with the known columns: no policy is consulted. A copy that may yet
+    replace it has its rows.
     """
     if channel.gone or job.rules.forced or not channel.keys:
         return False
@@ -106,13 +106,13 @@ def _is_before(job: Following, channel: ChannelDescription) -> bool:
 
 
 def _empty_before(job: Following, channel: ChannelDescription) -> None:
-    """Rows that were read again up to here may be gone; those that are there follow in the binlog."""
+    """Rows that were read again up to here may be deleted; those that exist follow in the binlog."""
     job.changes[channel.token] = (*job.changes.get(channel.token, ()), EmptyTable())
     job.done.setdefault(channel.token, []).append("emptied: the rows of the table as it is known follow")
 
 
 def _drop_target(job: Following, channel: ChannelDescription) -> str:
-    """In words. A copy of the table may yet take its place, and the rows of other channels are theirs."""
+    """In words. A copy of the table may yet replace it, and the rows of other channels belong to those."""
     if any(shadow.is_copy for shadow in channel.shadows):
         return "the target keeps its rows for a copy that may follow"
     if channel.part is not None:

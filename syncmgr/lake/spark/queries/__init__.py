@@ -1,1 +1,1 @@
-"""SELECT: a JVM of its own, beside the one that commits."""
+"""SELECT: a JVM of its own, separate from the one that commits."""

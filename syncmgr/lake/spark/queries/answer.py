@@ -1,7 +1,7 @@
 """The rows of a SELECT as Python values.
 
-Owns: in which form Spark sends them, how they are cut into batches, which Python value each of Spark's types has.
-Must not know: sessions, what was asked, who reads.
+Owns: the form in which Spark sends them, how they are cut into batches, which Python value each Spark type gets.
+Must not know: sessions, the query, who reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ from syncmgr.lake.spark.queries.frame import Frame
 BATCH_ROWS: Final = 1000
 BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
 AHEAD_BYTES: Final = 32 << 20  # of a partition: two larger ones at a time are too much for the JVM's heap
-SETTINGS: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS)}  # of the session that asks
+SETTINGS: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS)}  # of the session that queries
 ARROW: Final[dict[type[DataType], pa.DataType]] = {
     NullType: pa.null(),
     BooleanType: pa.bool_(),
@@ -56,17 +56,17 @@ ARROW: Final[dict[type[DataType], pa.DataType]] = {
     TimestampNTZType: pa.timestamp("us"),
 }
 
-CELL_BYTES: Final = 48  # of a Python value and its place, beside what it holds
+CELL_BYTES: Final = 48  # of a Python value and its slot, besides its content
 
 Rows = Sequence[tuple[object, ...]]
 
 
 def batches(asked: Frame) -> Iterator[tuple[Rows, int]]:
-    """BATCH_ROWS or some MiB at a time, with the bytes of memory that are held as long as they are out; at most two
+    """BATCH_ROWS or some MiB at a time, with the bytes of memory that are held as long as they are in use; at most two
     Spark partitions of them are in the JVM's memory.
 
     Columns of plain types come as Arrow, which is a sixth of the work of PySpark's pickled rows; nested ones have no
-    values of their own there. Raises ValueError, OverflowError for dates and times that Python has not.
+    suitable values there. Raises ValueError, OverflowError for dates and times that Python cannot represent.
     """
     rows, kinds = portable(asked)
     schema = arrow_schema(kinds)
@@ -79,11 +79,11 @@ def batches(asked: Frame) -> Iterator[tuple[Rows, int]]:
 
 
 def arrow_schema(types: Sequence[DataType]) -> pa.Schema | None:
-    """None where a column is nested."""
+    """None if a column is nested."""
     kinds = list(map(_arrow_type, types))
     if None in kinds:
         return None
-    return pa.schema([pa.field(str(place), kind) for place, kind in enumerate(kinds)])  # names may be double
+    return pa.schema([pa.field(str(place), kind) for place, kind in enumerate(kinds)])  # names may be duplicated
 
 
 def _arrow_type(kind: DataType) -> pa.DataType | None:
@@ -93,7 +93,9 @@ def _arrow_type(kind: DataType) -> pa.DataType | None:
 
 
 def unpacked(data: bytes, schema: pa.Schema) -> Iterator[tuple[Rows, int]]:
-    """The rows of a record batch, fewer at a time where they are long; what they hold, the record batch included."""
+    """The rows of a record batch, fewer at a time if they are long; the memory that they hold, including the record
+    batch.
+    """
     batch = pa.ipc.read_record_batch(pa.py_buffer(data), schema)
     step = max(1, min(BATCH_ROWS, len(batch) * BATCH_BYTES // len(data)))
     for start in range(0, len(batch), step):
@@ -103,7 +105,7 @@ def unpacked(data: bytes, schema: pa.Schema) -> Iterator[tuple[Rows, int]]:
 
 
 def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[tuple[list[Row], int]]:
-    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes, as what is held with each."""
+    """BATCH_ROWS at a time, fewer if they are long; `lists` with their sizes in bytes, as the memory held with each."""
     held: list[Row] = []
     size = 0
     for each, rows in lists:
@@ -122,7 +124,7 @@ def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[tuple[list[Row
 
 
 def portable(asked: Frame) -> tuple[Frame, Sequence[DataType]]:
-    """The same rows in types whose Python values depend on no time zone but the session's; intervals are text."""
+    """The same rows in types whose Python values depend only on the session's time zone; intervals are text."""
     given = [field.dataType for field in asked.schema().fields]
     wanted = list(map(_portable_type, given))
     return (asked if wanted == given else asked.cast(wanted)), wanted

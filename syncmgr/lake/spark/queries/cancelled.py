@@ -1,6 +1,6 @@
 """The queries of an engine that were cancelled, until they have ended.
 
-Owns: which of them go on all the same, and that these are cancelled again.
+Owns: which of them nevertheless go on, and that these are cancelled again.
 Must not know: processes, sessions, who asks.
 """
 
@@ -16,7 +16,7 @@ class Cancelled:
     def __init__(self, spark: SparkOfQueries) -> None:
         self._spark = spark
         self._lock = threading.Lock()
-        self._queries: set[Query] = set()  # to be looked after, though nobody else remembers them
+        self._queries: set[Query] = set()  # to be watched, though nothing else remembers them
         self._lingering: set[Query] = set()  # those of them that were seen to go on
 
     def add(self, query: Query) -> None:

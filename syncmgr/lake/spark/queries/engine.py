@@ -1,7 +1,7 @@
 """One JVM that answers queries, from its start to its end.
 
 Owns: the process, its sessions, the queries that are under way in it, its heartbeat.
-Must not know: when another one is needed, who asks.
+Must not know: when another one is needed, who queries.
 """
 
 import logging
@@ -29,8 +29,8 @@ from syncmgr.lake.spark.queries.spilled import Spilled
 from syncmgr.lake.spark.queries.starved import Starved, cores, times_of
 
 SESSIONS: Final = 16  # databases and time zones whose sessions are kept
-LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
-COLLECT_SECOND: Final = 60.0  # between two collections of all its garbage
+LOOK_SECOND: Final = 0.5  # between two checks of what goes on after it was cancelled
+COLLECT_SECOND: Final = 60.0  # between two full garbage collections
 REAPED_SECOND: Final = 5.0  # between the end of a connection and that of the process
 OUT_OF_MEMORY: Final = 52  # Spark's exit status
 SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
@@ -53,7 +53,7 @@ class Engine:
         nice: int,
         deadline: float,
     ) -> None:
-        """Blocks until it answers. `spill`: bytes that it may have on the disk.
+        """Blocks until it answers. `spill`: bytes that it may use on the disk.
 
         Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING.
         """
@@ -94,7 +94,7 @@ class Engine:
         return self._process.poll()
 
     def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
-        """Raises what is wrong with the text, QUERIES_ENDED."""
+        """Raises the error of the text, QUERIES_ENDED."""
         query.run_in(self._spark, self.why_lost, self._cancelled.add)
         with self._lock:
             self._queries.add(query)
@@ -102,7 +102,7 @@ class Engine:
         query.understand(lambda: self._session(db, time_zone), sql, refuse)
 
     def _session(self, db: str | None, time_zone: str) -> SparkSessionOfQueries:
-        """One for each database and time zone in use: those of one caller are never another's."""
+        """One for each database and time zone in use: no two callers share one."""
         place = db, time_zone
         with self._lock:
             if place in self._sessions:
@@ -116,7 +116,7 @@ class Engine:
         return made
 
     def vitals(self) -> Vitals:
-        """Time in which the JVM wanted a core and had none does not count against it."""
+        """Time in which the JVM waited for a core does not count against it."""
         with self._lock:
             in_use = any(not query.ended.is_set() for query in self._queries)
             if in_use:
@@ -134,11 +134,11 @@ class Engine:
         )
 
     def _without_hunger(self, since: float, now: float) -> float:
-        """The moment from which on the same time would have passed with a core at hand."""
+        """The moment from which the same time would have passed with a core available."""
         return since + excused(now - since, self._starved.since(since))
 
     def _beat(self) -> None:
-        """The only calls into the JVM that nobody asked for. One that hangs is seen by who reads `vitals`."""
+        """The only calls into the JVM without a request. The reader of `vitals` notices one that hangs."""
         while not self._over.is_set():
             self._pulse_since = time.monotonic()
             try:
@@ -169,7 +169,7 @@ class Engine:
         return "it needed more memory than it may have" if status == OUT_OF_MEMORY else f"its JVM ended ({status})"
 
     def end(self, reason: str) -> None:
-        """At once, since it has nothing to save. Whoever asks it hears the reason."""
+        """At once, since it has nothing to save. Its callers get the reason."""
         self._reason = self._reason or reason
         self._over.set()
         self._gateway.let_go()
@@ -177,6 +177,6 @@ class Engine:
         self._sweep()
 
     def _sweep(self) -> None:
-        """What a JVM that was killed has spilled and unpacked stays where it is."""
+        """Removes what a killed JVM has spilled and unpacked, which would otherwise remain."""
         for folder in self._spilled.folders:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Spark's sessions and analyzed queries in the JVM of the queries.
 
 Owns: every call of Spark there: what a text reads, its plan, its rows on the wire, job groups.
-Must not know: who asks, what may be asked, when it is too much.
+Must not know: who queries, what may be queried, when it is too much.
 """
 
 import json
@@ -26,12 +26,12 @@ READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "
 JAVA_CALLS: Final = ("reflect", "java_method", "try_reflect")  # by which a SELECT could run any code in the JVM
 TIME_TRAVEL: Final = "RelationTimeTravel"
 COMPUTED_NAME: Final = "PlanWithUnresolvedIdentifier"  # IDENTIFIER(...)
-MOST_NODES: Final = 10_000  # each is some calls into the JVM
+MOST_NODES: Final = 10_000  # each takes several calls into the JVM
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 
 
 def begun(gateway: Gateway, secrets: Iterable[str] = ()) -> "SparkOfQueries":
-    """The Spark of a JVM that has none yet. `secrets`: keys that are wanted no more among the properties of Java."""
+    """The Spark of a JVM that has none yet. `secrets`: keys to be removed from the properties of Java."""
     jvm: Java = gateway.jvm
     context = jvm.org.apache.spark.SparkContext(jvm.org.apache.spark.SparkConf(True))
     context.setLogLevel("ERROR")
@@ -76,22 +76,22 @@ class SparkOfQueries:
         self._context.cancelJobGroupAndFutureJobs(group)
 
     def stages(self, group: str) -> set[int]:
-        """Of its jobs that run, and of the last ones that have ended."""
+        """Of its running jobs, and of the last ones that have ended."""
         jobs = (self._tracker.getJobInfo(job) for job in self._tracker.getJobIdsForGroup(group))
         return {int(stage) for job in jobs if job.isDefined() for stage in job.get().stageIds()}
 
     def running_tasks(self, stages: set[int]) -> int:
-        """Also those that were told to end, as long as they do not."""
+        """Including those that were asked to end, until they do."""
         found = (self._tracker.getStageInfo(stage) for stage in stages)
         return sum(int(stage.get().numActiveTasks()) for stage in found if stage.isDefined())
 
     def folders(self) -> list[Path]:
-        """Where it spills: its own, in whichever folder the operator has said."""
+        """Where it spills: its own folder, within the one that the operator has configured."""
         disk = self._context.env().blockManager().diskBlockManager()
         return [Path(str(each.getAbsolutePath())) for each in disk.localDirs()]
 
     def collect_garbage(self) -> None:
-        """With it go the files of shuffles that nobody needs any more."""
+        """Also removes the files of shuffles that are no longer needed."""
         self.jvm.java.lang.System.gc()
 
     def pulse(self) -> None:
@@ -108,9 +108,10 @@ class SparkSessionOfQueries:
     java: Java
 
     def refuse_all_but_queries(self, sql: str) -> None:
-        """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says.
+        """Parses with Spark's rule for queries only: no DDL, no DML, no SET, no script. Raises Spark's errors.
 
-        A moment that a subquery computes is refused, too: Spark runs that in its analysis, before it says what is read.
+        A moment that a subquery computes is refused, too: Spark runs that during analysis, before it reports what is
+        read.
         """
         parsed = self._parsed(sql)
         text = str(parsed.toString())
@@ -123,7 +124,7 @@ class SparkSessionOfQueries:
             raise SyncError(Code.NOT_SUPPORTED, what="a subquery in TIMESTAMP AS OF (write the moment itself)")
 
     def tables_named(self, sql: str) -> frozenset[tuple[str, ...]] | None:
-        """The names that stand where tables can, as they are typed; those of WITH may be among them.
+        """The names in places of tables, as they are typed; those of WITH may be among them.
 
         None: a name is computed, or there is too much to look through.
         """
@@ -137,14 +138,14 @@ class SparkSessionOfQueries:
         return self.spark.jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
 
     def sql(self, text: str) -> "Frame":
-        """Analyzed; nothing of it is computed."""
+        """Analyzed, but nothing is computed."""
         self.spark.activate(self.java)
         return Frame(session=self, java=self.java.sql(text))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:
-    """A query that Spark has understood."""
+    """A query that Spark has analyzed."""
 
     session: SparkSessionOfQueries
     java: Java
@@ -153,18 +154,19 @@ class Frame:
         return StructType.fromJson(json.loads(str(self.java.schema().json())))
 
     def plan(self) -> None:
-        """Raises whatever is wrong with a query that is not run."""
+        """Raises the errors of a query without running it."""
         self.java.queryExecution().executedPlan()
 
     def tables_read(self) -> frozenset[tuple[str, ...] | None]:
-        """Catalog, database and name of the tables that it reads wherever in it; None: it reads what is no table.
+        """Catalog, database and name of the tables that it reads anywhere; None: it reads something that is not a
+        table.
 
         Raises STATEMENT_TOO_LARGE.
         """
         return frozenset(map(_table, _leaves(self.java.queryExecution().analyzed()))) - {()}
 
     def cast(self, kinds: Sequence[DataType]) -> "Frame":
-        """The same rows, each column in its type; names are lost, since they may be double."""
+        """The same rows, each column in its type; names are lost, since they may be duplicated."""
         jvm = self.session.spark.jvm
         to_sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq
         named = self.java.toDF(to_sequence([f"c{place}" for place in range(len(kinds))]))
@@ -173,8 +175,8 @@ class Frame:
         return Frame(session=self.session, java=named.select(to_sequence(columns)))
 
     def pickled(self) -> Iterator[tuple[int, list[Row]]]:
-        """The rows, one Spark partition after the other, in lists as Spark sends them, some MiB at most; bytes of
-        each.
+        """The rows, one Spark partition after the other, in lists as Spark sends them, a few MiB at most; with the
+        bytes of each.
         """
         unpickled = CPickleSerializer()
         for data in _served(self.java.toPythonIterator(False)):
@@ -183,7 +185,7 @@ class Frame:
     def arrow(self, *, ahead_bytes: int) -> Iterator[bytes]:
         """The same as record batches without their schema, of the session's maxRecordsPerBatch.
 
-        While a partition is sent Spark computes the next one, unless partitions are estimated above `ahead_bytes`.
+        While a partition is sent, Spark computes the next one, unless partitions are estimated to exceed `ahead_bytes`.
         """
         spark = self.session.spark
         spark.activate(self.session.java)
@@ -196,7 +198,7 @@ class Frame:
 
 
 def _table(leaf: Java) -> tuple[str, ...] | None:
-    """() for what reads nothing."""
+    """() if it reads nothing."""
     kind = str(leaf.getClass().getSimpleName())
     if kind in READ_NOTHING:
         return ()
@@ -220,7 +222,7 @@ def _leaves(plan: Java) -> Iterator[Java]:
 
 
 def _nodes(parsed: Java) -> list[tuple[str, Java]] | None:
-    """What a text consists of, with its kind: also the queries of WITH and those in expressions. None: of too much."""
+    """The parts of a text, each with its kind: also the queries of WITH and those in expressions. None: too many."""
     found: list[tuple[str, Java]] = []
     waiting = [parsed]
     while waiting:
@@ -241,10 +243,10 @@ def _each(sequence: Java) -> Iterator[Java]:
 
 
 def _served(by: Java) -> Iterator[bytes]:
-    """What Spark's server of partitions sends, one after the other.
+    """What Spark's partition server sends, one after the other.
 
-    PySpark's own iterator would leave its socket open, and read a partition to its end before it lets an abandoned
-    query go; and to it the end of the JVM is the end of the rows.
+    PySpark's own iterator would leave its socket open, and read a partition to its end before it releases an abandoned
+    query; and it takes the end of the JVM for the end of the rows.
     """
     connection, secret, server = by
     stream, socket = local_connect_and_auth(connection, secret)
@@ -262,7 +264,7 @@ def _served(by: Java) -> Iterator[bytes]:
 
 
 def partition(stream: BinaryIO) -> Iterator[bytes]:
-    """What is sent up to the mark of its end. Raises EOFError where the stream ends without it."""
+    """What is sent up to the end mark. Raises EOFError if the stream ends without it."""
     while (size := _number(stream)) != SpecialLengths.END_OF_DATA_SECTION:
         yield _whole(stream, size)
 

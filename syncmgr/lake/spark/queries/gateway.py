@@ -1,10 +1,10 @@
-"""py4j's way into a JVM beside the one that PySpark knows.
+"""py4j's connection to a second JVM besides the one that PySpark knows.
 
 Owns: the connection, and which error a Java exception from there is.
 Must not know: Spark.
 
 PySpark keeps one gateway for the whole process: it asks that one's JVM about any Java exception of py4j, whichever JVM
-it came from. So the exceptions of this one are told apart before PySpark sees them.
+it came from. So the exceptions of this one are separated before PySpark sees them.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, get_return_value, is_error
 from syncmgr.lake.spark.jvm import MOST_CAUSES, Java
 
 THROWABLE: Final = "org.apache.spark.SparkThrowable"
-OF_A_TASK: Final = "org.apache.spark.SparkException"  # what it is about stands in its causes
+OF_A_TASK: Final = "org.apache.spark.SparkException"  # what it is about is in its causes
 
 
 class JavaFailedError(Py4JError):  # type: ignore[misc] # py4j is untyped
@@ -53,7 +53,7 @@ class _Client(JavaClient):  # type: ignore[misc] # py4j is untyped
 
 
 class Gateway(ClientServer):  # type: ignore[misc] # py4j is untyped
-    """One JVM. A thread of Python has a thread there of its own."""
+    """One JVM. Each Python thread has a thread of its own there."""
 
     def __init__(self, port: int, secret: str) -> None:
         java = JavaParameters(port=port, auth_token=secret, auto_convert=True)

@@ -1,6 +1,6 @@
-"""The queries as the rest of the house sees them: asked, cancelled, stopped.
+"""The queries as the rest of the program sees them: run, cancelled, stopped.
 
-Owns: when their engine starts, when it ends, and when another one takes its place.
+Owns: when their engine starts, when it ends, and when another one replaces it.
 Must not know: how an engine answers.
 """
 
@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 
 
 class Queries:
-    """One engine after another; none while nobody asks. Every method may be called from any thread.
+    """One engine after another; none without queries. Every method may be called from any thread.
 
-    `lake_is_there` waits for the lake's own JVM, which brings the jars and makes the catalog; it raises LAKE_STARTING
-    and whatever that one could not start for.
+    `lake_is_there` waits for the lake's own JVM, which fetches the jars and creates the catalog; it raises
+    LAKE_STARTING and the errors for which that one could not start.
 
-    `memory`: of the heap, in bytes. `spill`: what it may have on the disk. `nice`: of its process. `wait_second`: how
+    `memory`: of the heap, in bytes. `spill`: what it may use on the disk. `nice`: of its process. `wait_second`: how
     long a start may take.
     """
 
@@ -53,14 +53,15 @@ class Queries:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the JVM, None where there is none."""
+        """Process id of the JVM, None if there is none."""
         engine = self._engine
         return engine.pid if engine is not None else None
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str = UTC) -> Query:
-        """A SELECT in the database `db`; `tag` is its own among all queries, `refuse` raises for what may not be read.
+        """A SELECT in the database `db`; `tag` is unique among all queries, `refuse` raises for what may not be read.
 
-        Moments are read and told as by a clock in `time_zone`, a name or an offset. The first one waits for the engine.
+        Moments are read and shown as by a clock in `time_zone`, a name or an offset. The first one waits for the
+        engine.
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING, QUERIES_ENDED.
         """
         query = self._asked[tag] = Query(db, tag)
@@ -68,7 +69,7 @@ class Queries:
         return query
 
     def cancel(self, tag: str) -> None:
-        """The query of that tag ends, also while it waits for the engine; none: nothing happens."""
+        """Ends the query with that tag, even while it waits for the engine; does nothing if there is none."""
         query = self._asked.get(tag)
         if query is not None:
             query.cancel()
@@ -82,7 +83,7 @@ class Queries:
 
     def _started(self) -> Engine:
         with self._starting:
-            if self._engine is None or self._engine.status() is not None:  # who watches it may not know yet
+            if self._engine is None or self._engine.status() is not None:  # its watcher may not know yet
                 self._engine = self._start()
             return self._engine
 
@@ -127,7 +128,7 @@ class Queries:
         logger.warning("the query engine has ended: %s; the next query starts another", reason)
 
     def _leave(self, engine: Engine, reason: str) -> None:
-        """The next query starts another one, whatever still goes on in this."""
+        """The next query starts another one, whatever still runs in this one."""
         with self._starting:
             if self._engine is engine:
                 self._engine = None

@@ -1,6 +1,6 @@
 """SELECT: one query of one console connection.
 
-Owns: what may be asked, how a query stops.
+Owns: what may be queried, how a query stops.
 Must not know: connections, MySQL's types, the form in which rows travel, why its JVM ends.
 """
 
@@ -21,7 +21,7 @@ from syncmgr.lake.spark.queries.gateway import JavaFailedError
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
 EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
 
-ENDING: Final = re.compile(r"SparkContext was shut down|stopped SparkContext")  # of a JVM that is about to be gone
+ENDING: Final = re.compile(r"SparkContext was shut down|stopped SparkContext")  # of a JVM that is about to end
 
 Refuse = Callable[[tuple[str, str] | None], None]
 
@@ -35,9 +35,9 @@ class QueryColumn(NamedTuple):
 
 
 def of_lake(name: tuple[str, ...] | None) -> tuple[str, str] | None:
-    """Database and table of what a query reads, the table's own for one of Iceberg's metadata tables.
+    """Database and table of what a query reads; for one of Iceberg's metadata tables, those of its table.
 
-    None for what no grant can be about: another catalog's tables, files, and Iceberg's way to name a table by its path.
+    None for what no grant can cover: another catalog's tables, files, and Iceberg's way to name a table by its path.
     """
     if name is None or len(name) not in {3, 4} or name[0] != CATALOG or any("/" in part for part in name):
         return None
@@ -45,11 +45,11 @@ def of_lake(name: tuple[str, ...] | None) -> tuple[str, str] | None:
 
 
 class Query:
-    """A SELECT, which may be cancelled before any JVM has heard of it. `understand` it first; its rows are computed as
+    """A SELECT, which may be cancelled before it reaches a JVM. Call `understand` first; its rows are computed as
     `batches` is read.
 
-    `held`: bytes of memory that the rows given last take. `given_up`: when it was cancelled. `stages`: Spark's, as far
-    as somebody has looked for them.
+    `held`: bytes of memory that the last returned rows take. `given_up`: when it was cancelled. `stages`: Spark's, as
+    far as they were looked up.
     """
 
     def __init__(self, db: str | None, tag: str) -> None:
@@ -60,7 +60,7 @@ class Query:
         self.held = 0
         self.given_up: float | None = None
         self.stages: set[int] = set()
-        self.ended = threading.Event()  # nobody will read on
+        self.ended = threading.Event()  # there is no reader any more
         self._idle = threading.Event()  # not in the middle of a call into Spark
         self._idle.set()
         self.columns: tuple[QueryColumn, ...] = ()
@@ -72,12 +72,12 @@ class Query:
         return not self._idle.is_set()
 
     def run_in(self, spark: SparkOfQueries, why_lost: Callable[[], str], on_cancel: Callable[["Query"], None]) -> None:
-        """`why_lost`: why that JVM is gone, once it is. `on_cancel`: who sees to it that nothing of it goes on."""
+        """`why_lost`: why that JVM is gone, once it is. `on_cancel`: called to ensure that nothing of it goes on."""
         self._spark, self._why_lost, self._on_cancel = spark, why_lost, on_cancel
 
     def understand(self, session: Callable[[], SparkSessionOfQueries], sql: str, refuse: Refuse | None) -> None:
-        """`refuse` raises for a table that may not be read, None for what is no table of the lake. Raises what is wrong
-        with the text.
+        """`refuse` raises for a table that may not be read, None for what is not a table of the lake. Raises the errors
+        of the text.
         """
         self._idle.clear()
         try:
@@ -99,7 +99,7 @@ class Query:
             self._refuse_if_cancelled()
             inner = session.sql(asked)
             if asked != sql:
-                inner.plan()  # EXPLAIN would tell what is wrong as rows
+                inner.plan()  # EXPLAIN would report the errors as rows
             frame = inner if asked == sql else session.sql(sql)
             schema = frame.schema()
             if refuse is not None:
@@ -113,7 +113,7 @@ class Query:
         self.columns = tuple(QueryColumn(f.name, f.dataType.simpleString(), f.nullable) for f in schema.fields)
 
     def _check_names(self, session: SparkSessionOfQueries, asked: str, refuse: Refuse) -> None:
-        """Before Spark's words about a query that failed are told: they may name columns of a table."""
+        """Before Spark's message about a failed query is shown: it may name columns of a table."""
         try:
             named = session.tables_named(asked)
         except JAVA_ERRORS:
@@ -127,9 +127,9 @@ class Query:
                 refuse(of_lake((CATALOG, *name) if name[0] != CATALOG else name))
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
-        """The rows, a thousand or some MiB at a time.
+        """The rows, a thousand or a few MiB at a time.
 
-        Raises INTERRUPTED after `cancel`, else what the query failed with.
+        Raises INTERRUPTED after `cancel`, otherwise the error of the query.
         """
         assert self._frame is not None
         self._idle.clear()
@@ -145,17 +145,17 @@ class Query:
             self._refuse_if_cancelled()
         except JAVA_ERRORS as error:
             raise self._failed(error) from error
-        except (ValueError, OverflowError) as error:  # dates and times that Python has not
+        except (ValueError, OverflowError) as error:  # dates and times that Python cannot represent
             raise SyncError(Code.QUERY_FAILED, reason=str(error)) from error
         finally:
             self._idle.set()
             self.ended.set()
 
     def cancel(self) -> None:
-        """From any thread, at any time: what runs ends at once, and nothing of it starts any more.
+        """From any thread, at any time: what runs ends at once, and nothing more of it starts.
 
-        Again and again until it has: Spark remembers a cancelled group for jobs, not for the stages of a shuffle, so
-        that one submitted right behind the cancel would run to its end.
+        Repeated until it has: Spark remembers a cancelled group for jobs, not for the stages of a shuffle, so one
+        submitted right after the cancel would run to its end.
         """
         if self.given_up is None:
             self.given_up = time.monotonic()
@@ -163,14 +163,14 @@ class Query:
         if self._on_cancel is not None:
             self._on_cancel(self)
         if self._spark is None:
-            return  # it hears of it before it begins
+            return  # it sees the cancel before it begins
         try:
             for pause in CANCEL_AGAIN_SECONDS:
                 self._spark.cancel_job_group(self.tag)
                 if self._idle.wait(pause):
                     return
         except JAVA_ERRORS as error:
-            if not is_lost(error):  # else it has ended with its JVM
+            if not is_lost(error):  # otherwise it has ended with its JVM
                 raise self._failed(error) from error
 
     def look_for_tasks(self) -> bool:

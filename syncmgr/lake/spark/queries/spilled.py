@@ -1,6 +1,6 @@
-"""How much a JVM has written into its folders.
+"""How much a JVM has written to its folders.
 
-Owns: sizes of what is below them, how often somebody looks.
+Owns: sizes of what is below them, how often they are measured.
 Must not know: who writes there, how much is too much.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-LOOK_SECOND: Final = 2.0  # between two looks: each asks for the size of every file
+LOOK_SECOND: Final = 2.0  # between two measurements: each queries the size of every file
 
 
 class Spilled:
-    """Bytes below some folders, at the last look. One thread looks, any may ask."""
+    """Bytes below some folders, at the last measurement. One thread measures, any may ask."""
 
     def __init__(self, folders: Iterable[Path], clock: Callable[[], float] = time.monotonic) -> None:
         self.folders, self._clock = tuple(folders), clock
@@ -22,14 +22,14 @@ class Spilled:
         self.bytes = 0
 
     def look(self) -> None:
-        """Now and then."""
+        """To be called repeatedly."""
         if self._clock() >= self._next:
             self.bytes = sum(_sizes(map(str, self.folders)))
             self._next = self._clock() + LOOK_SECOND
 
 
 def _sizes(folders: Iterable[str]) -> Iterator[int]:
-    """Of each file. What goes away meanwhile is not there."""
+    """Of each file. A file that disappears meanwhile is skipped."""
     waiting = list(folders)
     while waiting:
         try:

@@ -1,6 +1,6 @@
-"""For how long a process wanted a core and had none.
+"""For how long a process waited for a core.
 
-Owns: what the kernel says of the times of its threads.
+Owns: what the kernel reports of the times of its threads.
 Must not know: what the process does, what follows from it.
 """
 
@@ -26,7 +26,7 @@ NO_TIME: Final = Times(0.0, 0.0)
 
 
 def times_of(pid: int) -> dict[str, Times]:
-    """Of each thread, as Linux counts them in schedstat; empty where nothing does."""
+    """Of each thread, as Linux counts them in schedstat; empty if not available."""
     found = {}
     for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         try:
@@ -38,12 +38,12 @@ def times_of(pid: int) -> dict[str, Times]:
 
 
 def cores() -> int:
-    """That a process of ours may run on."""
+    """The cores that a process of ours may run on."""
     return len(os.sched_getaffinity(0))
 
 
 class Starved:
-    """As much as the thread that had to wait most, between each two looks, but for what the process itself has taken:
+    """The wait of the thread that had to wait most, between each two looks, minus what the process itself has taken:
     threads that keep each other from the cores are not starved. One thread looks, any may ask.
     """
 
@@ -55,7 +55,7 @@ class Starved:
         self._looks = deque([(clock(), 0.0)], KEPT)  # when, and how much in all until then
 
     def look(self) -> None:
-        """Now and then; what lies between two looks cannot be told apart."""
+        """To be called repeatedly; what happens between two looks cannot be distinguished."""
         before, total = self._looks[-1]
         times, now = self._times(), self._clock()
         known = [(each, self._last.get(thread, NO_TIME)) for thread, each in times.items()]

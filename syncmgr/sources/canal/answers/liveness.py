@@ -1,6 +1,6 @@
-"""What canal's answers say of the time: when it was heard, until when nothing is missing.
+"""What canal's answers show about time: when it last answered, until when nothing is missing.
 
-Owns: the moments of questions and answers.
+Owns: the times of requests and answers.
 Must not know: entries, sockets, acknowledgements.
 """
 
@@ -11,7 +11,7 @@ NEVER: Final = 0.0
 
 
 class Liveness:
-    """Unix times, or NEVER. Asked by any thread, told by the one that reads."""
+    """Unix times, or NEVER. Read by any thread, set by the one that reads the source."""
 
     def __init__(self) -> None:
         self._asked_at = NEVER
@@ -23,10 +23,10 @@ class Liveness:
         self._asked_at = time.time() if has_room else NEVER
 
     def heard(self) -> float:
-        """An answer, and the moment of its question, NEVER where it may have been for want of room."""
+        """An answer, and the time of its request, NEVER if it may have been empty for lack of room."""
         self.heard_at = time.time()
         return self._asked_at
 
     def had_all(self, asked_at: float) -> None:
-        """Canal had nothing more when asked. How long its answer was under way nobody knows."""
+        """Canal had nothing more when it was asked. How long its answer was in transit is not known."""
         self.caught_up_at = max(self.caught_up_at, asked_at)

@@ -13,9 +13,9 @@ from syncmgr.sources.canal.sorter import Sorter
 
 FULL_ENTRIES: Final = 8192  # half of the default ring
 FULL_BYTES: Final = 8 * 1024 * 1024
-STARVED_GETS: Final = 12  # empty ones in a row, with so much un-acked
+STARVED_GETS: Final = 12  # empty ones in a row, with that much un-acked
 SILENT_GETS: Final = 80  # the same whatever is un-acked: two seconds
-KEPT_BYTES: Final = 64 * 1024  # what is un-acked may take of the ring while nothing moves
+KEPT_BYTES: Final = 64 * 1024  # the share of the ring that un-acked data may take while nothing moves
 
 
 class Starvation:
@@ -38,11 +38,11 @@ class Starvation:
         self._empty = 0
 
     def has_room(self, size: int) -> bool:
-        """Beside so many bytes that were not sorted yet. A full ring answers like an empty one."""
+        """With that many bytes not sorted yet. A full ring answers like an empty one."""
         return self._acks.bytes + size < KEPT_BYTES
 
     def hint(self) -> Batch | None:
-        """What is to be handed on. A transaction that was torn is in the sorter then. Raises RewindError."""
+        """What is to be handed on. The sorter then holds a split transaction. Raises RewindError."""
         full = self._acks.entries >= FULL_ENTRIES or self._acks.bytes >= FULL_BYTES
         starved = self._empty >= STARVED_GETS and full
         silent = self._empty >= SILENT_GETS
@@ -61,7 +61,7 @@ class Starvation:
         return None
 
     def _hurry(self) -> Batch | None:
-        """Ask once that what was handed on is committed."""
+        """Ask once for a commit of what was handed on."""
         if self._hinted:
             return None
         self._hinted = True

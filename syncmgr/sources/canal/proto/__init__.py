@@ -1,1 +1,1 @@
-"""Canal's messages: the .proto texts are ours, the modules beside them are generated (docs/contributing.md)."""
+"""Canal's messages: the .proto texts are ours, the modules next to them are generated (docs/contributing.md)."""

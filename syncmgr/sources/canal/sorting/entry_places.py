@@ -1,7 +1,7 @@
-"""Where canal's stream stands, entry by entry.
+"""The place of canal's stream, entry by entry.
 
-Owns: the place of each entry, and that rows behind others are asked for theirs only when it is wanted.
-Must not know: transactions, rows, what becomes of an entry.
+Owns: the place of each entry, and that the place of consecutive rows is determined only when needed.
+Must not know: transactions, rows, what happens to an entry.
 """
 
 from typing import Final
@@ -15,8 +15,8 @@ START: Final = EntryPosition(file="", offset=0, length=0, number=0, counted=Fals
 
 
 class EntryPlaces:
-    """Of one connection after the other. `last`: of the last entry that was taken; `offset`: the same, also where its
-    place was not asked for yet.
+    """Of one connection after the other. `last`: of the last entry that was taken; `offset`: the same, even if its
+    place was not determined yet.
     """
 
     def __init__(self, history: History) -> None:
@@ -31,18 +31,18 @@ class EntryPlaces:
         self._unsettled: entry_pb2.Header | None = None
 
     def follows(self, header: entry_pb2.Header) -> bool:
-        """Whether an entry stands behind the last one in its file, as rows of one transaction do; then it is passed."""
+        """Whether an entry is after the last one in its file, as rows of one transaction are; then it is passed."""
         if header.logfileOffset <= self.offset or header.logfileName != self.last.file:
             return False
         self.passed(header)
         return True
 
     def passed(self, header: entry_pb2.Header) -> None:
-        """Rows behind others, up to this one."""
+        """Consecutive rows, up to this one."""
         self._unsettled, self.offset = header, header.logfileOffset
 
     def settle(self) -> None:
-        """The place of the last entry, where it was not asked for yet."""
+        """The place of the last entry, if it was not determined yet."""
         header, self._unsettled = self._unsettled, None
         if header is not None:
             self.last = self._at = place_of(header, 1, counted=True)

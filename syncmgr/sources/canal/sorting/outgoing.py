@@ -13,7 +13,7 @@ from syncmgr.sources.canal.synced import Altered, Truth, Waiting
 
 
 class Outgoing:
-    """Used by one thread. `moved`: whole transactions have come since the last were taken."""
+    """Used by one thread. `moved`: whole transactions have arrived since the last were taken."""
 
     def __init__(self, tables: Mapping[Table, Truth]) -> None:
         self._tables = tables
@@ -35,7 +35,7 @@ class Outgoing:
         return whole
 
     def alter(self, tables: Iterable[Table], altered: Altered) -> None:
-        """Rows that are handed on from now on come after this."""
+        """Rows that are handed on from now on are after this."""
         self._altered |= dict.fromkeys(tables, altered)
 
     def batch(

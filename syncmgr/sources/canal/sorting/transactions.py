@@ -1,6 +1,6 @@
 """Where transactions of canal's stream begin and end, and what the open one holds.
 
-Owns: ends that are told, and those that only the next begin shows; transactions that come again, XA ones.
+Owns: ends that are reported, and those that only the next begin shows; transactions that are delivered again, XA ones.
 Must not know: statements, entries that were taken before, batches.
 """
 
@@ -22,9 +22,9 @@ PREPARED: Final = "rows of synced tables in an XA transaction, whose outcome can
 class Transactions:
     """Used by one thread. Raises SyncError. `has_begun`: there is an open one; `rows`: of it, that were not handed on.
 
-    `delivered`: a part of it was handed on. `torn`: it is to be handed on in parts. `unended`: a part of it was let go,
-    which comes again from its beginning. `begun_in`: the batch of canal in which it began. `first`: canal has no cursor
-    before the first ack, so that one is not put off.
+    `delivered`: a part of it was handed on. `torn`: it is to be handed on in parts. `unended`: a part of it was
+    dropped, which is delivered again from its beginning. `begun_in`: the batch of canal in which it began. `first`:
+    canal has no cursor before the first ack, so that one is not delayed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Transactions:
             self.begun_in = self._acks.received_last
 
     def add(self, value: bytes, header: entry_pb2.Header, size: int) -> None:
-        """Rows, or a statement in place of them."""
+        """Rows, or a statement instead of them."""
         table = self._synced.table(header.schemaName, header.tableName)
         if not _counted(header):
             self._synced.refuse_statement(packet.row_change(value), header, table)
@@ -70,8 +70,8 @@ class Transactions:
         self.rows.add(table, (value,), size)
 
     def end_unsaid(self) -> None:
-        """What begins next ends a transaction whose end nobody told. Where nothing of it has come since the connection
-        was made, the position stays inside it: which of its entries was the last one is not known.
+        """The next begin ends a transaction whose end was not reported. If none of it has arrived since the connection
+        was made, the position stays inside it: it is not known which of its entries was the last one.
         """
         if not self.holds:
             return
@@ -81,7 +81,7 @@ class Transactions:
         self.end(self._places.last)
 
     def finish(self, value: bytes, at: EntryPosition) -> None:
-        """As its END tells."""
+        """As its END shows."""
         if self.rows.events or self.delivered or self._history.inside:
             end = entry_pb2.TransactionEnd.FromString(value)
             if any(pair.key == "XA_TYPE" for pair in end.props):
@@ -95,7 +95,7 @@ class Transactions:
         self.has_begun = self.delivered = self.torn = self.unended = False
 
     def let_go(self) -> None:
-        """What is open comes again from its beginning."""
+        """The open one is delivered again from its beginning."""
         self.unended = self.unended or self.holds
         self.rows = Waiting()
         self.has_begun = self.torn = False
@@ -114,5 +114,5 @@ class Transactions:
 
 
 def _counted(header: entry_pb2.Header) -> bool:
-    """Whether canal says how many rows there are: it does not of a statement in their place."""
+    """Whether canal says how many rows there are: it does not for a statement that is logged instead."""
     return bool(header.props) and header.props[-1].key == "rowsCount"

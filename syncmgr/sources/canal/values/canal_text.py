@@ -1,4 +1,4 @@
-"""Which columns the text that canal makes of their values carries exactly.
+"""Which columns are represented exactly by canal's text of their values.
 
 Owns: that rule, and what CREATE SYNC says of it.
 Must not know: how a value is decoded, where a column's type was read.
@@ -18,9 +18,9 @@ TEXT_TARGETS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
 def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
-    """Why canal's text does not carry every value of a column exactly; None where it does.
+    """Why canal's text does not represent every value of a column exactly; None if it does.
 
-    `time_zone`: that of canal's server, None where nobody said it.
+    `time_zone`: that of canal's server, None if not given.
     """
     if column.type in UNTOLD or not has_arrow_type(column):
         return f"canal does not report values of the type {column.type}"
@@ -39,7 +39,7 @@ def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
 
 
 def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None) -> None:
-    """Raises CANAL_INEXACT for the first of the columns that canal's text does not carry exactly."""
+    """Raises CANAL_INEXACT for the first of the columns that canal's text does not represent exactly."""
     for name in names:
         column = table.column(name)
         if column is None:
@@ -50,7 +50,7 @@ def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None)
 
 
 def caveats(channel: ChannelDescription) -> tuple[str, ...]:
-    """What CREATE SYNC warns of, since canal tells neither charsets nor which values of JSON are no JSON."""
+    """What CREATE SYNC warns of, since canal reports neither charsets nor which JSON values are not JSON."""
     places = [(place.name, parse_type(place.type).name) for place in channel.places if place.name in channel.reads]
     table = channel.source.label
     texts = [name for name, kind in places if kind in TEXT_TARGETS]

@@ -1,4 +1,4 @@
-"""Where the values are in canal's Column messages, and whether a message is of the column that is expected.
+"""Where the values are in canal's Column messages, and whether a message belongs to the expected column.
 
 Owns: the layout of a Column message on the wire.
 Must not know: rows, which columns a table has, how a cell's text becomes a value.
@@ -26,7 +26,7 @@ NOTHING: Final = (0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What stands beside each value of a column: its name, MySQL's type text, whether it is in the primary key."""
+    """What accompanies each value of a column: its name, MySQL's type text, whether it is in the primary key."""
 
     name: bytes
     type: bytes
@@ -35,9 +35,9 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """n Column messages: where the value stands; `size` -1: there is none. `fits`: it is of the expected column.
+    """n Column messages: where the value is; `size` -1: there is none. `fits`: it belongs to the expected column.
 
-    `start` grows from cell to cell all the same, as `slices` needs it.
+    `start` still grows from cell to cell, as `slices` requires.
     """
 
     start: Ints
@@ -47,12 +47,12 @@ class Cells:
 
 
 def cells_of(data: Data, begins: Ints, ends: Ints, expected: Sequence[Expected]) -> list[Cells]:
-    """The Column messages by place, as fields.columns gives them. Raises MalformedEntryError."""
+    """The Column messages by position, as fields.columns returns them. Raises MalformedEntryError."""
     return [_cells(data, *column) for column in zip(begins, ends, expected, strict=True)]
 
 
 def _cells(data: Data, start: Ints, end: Ints, expected: Expected) -> Cells:
-    """Nearly all are as the first one but for the value."""
+    """Nearly all are like the first one except for the value."""
     count = len(start)
     found = Cells(start.copy(), np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
     cell = np.flatnonzero(start < end)
@@ -66,7 +66,7 @@ def _cells(data: Data, start: Ints, end: Ints, expected: Expected) -> Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Like:
-    """A Column message: what stands before the value and behind it; all of it, where there is none."""
+    """A Column message: what is before the value and after it; all of it, if there is none."""
 
     before: bytes
     behind: bytes
@@ -89,7 +89,7 @@ class _Like:
         )
 
     def note(self, found: Cells, data: Data, cell: Ints, start: Ints, end: Ints) -> Ints:
-        """Tells of the cells that are like this one; those that are not."""
+        """Reads the cells that are like this one; returns those that are not."""
         words = fields.words(data)
         same = np.flatnonzero(fields.equal(words, start, self.before))
         if not self.valued:
@@ -106,7 +106,7 @@ class _Like:
 
 
 def _fields(message: bytes) -> dict[int, tuple[int, int, int]]:
-    """The last field of each tag: where the tag stands, where what follows it, and a number or how many bytes."""
+    """The last field of each tag: the place of the tag, of what follows it, and a number or how many bytes."""
     found = {}
     here = 0
     for _ in range(MAX_FIELDS):

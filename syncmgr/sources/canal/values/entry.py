@@ -1,6 +1,6 @@
 """The undecoded rows of one table in one batch of canal's entries.
 
-Owns: the way from RowChange messages to change rows; the entry is told by its own column headers, never by position.
+Owns: the way from RowChange messages to change rows; an entry is read by its own column headers, never by position.
 Must not know: transactions, positions, sockets.
 """
 
@@ -31,7 +31,7 @@ from syncmgr.sources.canal.values.values import Texts, convert
 class EntryTable:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
-    `schema`: the table as CREATE SYNC found it. `time_zone`: of canal's server, needed where a timestamp is wanted.
+    `schema`: the table as CREATE SYNC found it. `time_zone`: of canal's server, needed if a timestamp is wanted.
     `address`: of canal's server, for messages.
     """
 
@@ -68,7 +68,7 @@ class EntryRows:
             raise SyncError(Code.CANAL_PROTOCOL, address=self._of.address, reason=reason) from error
 
     def _decode(self, rows: Rows) -> pa.Table:
-        """Rows of one layout at once: nearly always that is all of them, since a DDL ends a batch."""
+        """Rows of one layout at once: nearly always all of them, since a DDL ends a batch."""
         if not len(rows):
             return _empty(self._of)
         tables = []
@@ -118,7 +118,7 @@ def _run(table: EntryTable, rows: Rows) -> "_Run":
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Rows of one layout. `cells`: of each column the cells of all images, and maybe of further ones."""
+    """Rows of one layout. `cells`: for each column the cells of all images, and maybe of further ones."""
 
     table: EntryTable
     rows: Rows
@@ -158,7 +158,7 @@ def _images(rows: Rows) -> NDArray[np.int8]:
 
 
 def _empty(table: EntryTable) -> pa.Table:
-    """Columns all the same; an entry may have no rows."""
+    """Still returns columns; an entry may have no rows."""
     columns = [(plan.name, table.schema.column(plan.name)) for plan in table.wanted]
     made = {name: pa.array([], arrow_type(column)) for name, column in columns if column is not None}
     return pa.table({**made, OP: pa.array([], pa.int8())})

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from syncmgr.job.types.cells import Bools, Ints
 from syncmgr.sources.canal.proto import entry_pb2
 
-PADDING: Final = 16  # a tag and a varint may be read behind the last message
+PADDING: Final = 16  # a tag and a varint may be read after the last message
 NO_EVENT: Final = 1 << 31  # more than any EventType
 FEW: Final = 8  # short messages; more are read in lockstep
-SHORT: Final = 4096  # bytes of a message; a longer one has too many rows to be read in step with others
+SHORT: Final = 4096  # bytes of a message; a longer one has too many rows to be read in lockstep with others
 
-# A tag is the field's number << 3 | its wire type: 0 a varint, 2 a length and so many bytes.
+# A tag is the field's number << 3 | its wire type: 0 a varint, 2 a length and that many bytes.
 CHANGE_EVENT, CHANGE_ROW = 0x10, 0x62
 ROW_BEFORE, ROW_AFTER = 0x0A, 0x12
 VARINT, BYTES = 0, 2
@@ -32,7 +32,7 @@ EVENTS: Final = (INSERT, UPDATE, DELETE)
 
 
 class MalformedEntryError(ValueError):
-    """Bytes that are no entry of canal's."""
+    """Bytes that are not an entry of canal's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def equal(words: NDArray[np.uint64], start: Ints, expected: bytes) -> Bools:
-    """At which of these places the expected bytes stand."""
+    """At which of these places the expected bytes are."""
     same = np.ones(len(start), np.bool_)
     for at in range(0, len(expected), 8):
         piece = expected[at : at + 8]
@@ -93,14 +93,14 @@ def rows_of(parts: Sequence[bytes]) -> Rows:
 
 
 class _Spans:
-    """Reads the fields of RowChange messages that stand behind each other in `data`. `events`: by message."""
+    """Reads the fields of RowChange messages that follow each other in `data`. `events`: by message."""
 
     def __init__(self, data: NDArray[np.uint8], ends: Ints, events: Ints) -> None:
         self._data, self.ends, self._events = data, ends, events
         self._found: list[Ints] = []  # message, begin and end of rows
 
     def step(self, part: Ints, at: Ints) -> tuple[Ints, Ints]:
-        """One field of each of these messages: who has more, and where."""
+        """One field of each of these messages: which have more, and where."""
         tag = self._data[at]
         value, behind = varints(self._data, at + 1)
         sized = tag & 7 == BYTES
@@ -118,7 +118,9 @@ class _Spans:
         return part[more], at[more]
 
     def cut(self, chosen: Sequence[int], parts: Sequence[bytes]) -> None:
-        """All fields of these messages: how long rows are says where they stand, since canal writes them in a row."""
+        """All fields of these messages: the lengths of rows determine their places, since canal writes them
+        consecutively.
+        """
         part_of: list[int] = []
         sizes: list[int] = []
         heads: list[int] = []
@@ -147,7 +149,7 @@ class _Spans:
 
 
 def _skip(message: bytes, at: int) -> int:
-    """Where the first row from there on stands, or the end."""
+    """The place of the first row from there on, or the end."""
     while at < len(message) and message[at] != CHANGE_ROW:
         tag = known(message[at])
         value, at = varint(message, at + 1)
@@ -161,14 +163,14 @@ def _whole(size: int) -> int:
 
 
 def known(tag: int) -> int:
-    """The tag, where it is one that canal may write."""
+    """The tag, if it is one that canal may write."""
     if tag & 7 not in {VARINT, BYTES} or tag >= 0x80:
         raise MalformedEntryError(f"unknown field {tag}")
     return tag
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Seven bits a byte, lowest first. The value and what is behind it."""
+    """Seven bits per byte, lowest first. The value and the rest."""
     value = 0
     for place in range(10):
         byte = data[at + place]
@@ -182,7 +184,7 @@ def columns(rows: Rows, count: int, places: Sequence[int]) -> tuple[Ints, Ints, 
     """Where the columns at `places` are, of rows whose images have `count` columns each.
 
     Begin and end of each Column message: an array of (place, image), the images in order, that of an update before
-    and after. And which rows are so; of the others begin and end are the same.
+    and after. And which rows are of this form; of the others begin and end are the same.
     """
     images = rows.images
     first = np.cumsum(images) - images

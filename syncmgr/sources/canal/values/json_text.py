@@ -1,6 +1,6 @@
 """canal's text of a JSON document -> the text that MySQL prints for it.
 
-Owns: where canal and MySQL spell JSON differently, and what of it is not to be told apart.
+Owns: where canal and MySQL write JSON differently, and which differences cannot be resolved.
 Must not know: columns, Arrow.
 """
 
@@ -12,7 +12,7 @@ from syncmgr.job.types.number_text import double_text
 
 # What may need another spelling: an escape, a control character, an exponent, a string that may have been a date.
 DOUBTFUL: Final = r'[\\\x00-\x1f]|\d[Ee]|"\d{4}-\d\d-\d\d 00:00:00(\.000000)?"'
-BEGINS: Final = r'^[\[{"0-9tfn-]'  # canal tells an update of a part of a document as an expression: JSON_SET(...)
+BEGINS: Final = r'^[\[{"0-9tfn-]'  # canal shows an update of a part of a document as an expression: JSON_SET(...)
 
 _PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^"]+', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?[Ee][+-]?\d+")
@@ -23,7 +23,7 @@ _unquote = json.JSONDecoder(strict=False).decode
 
 
 class UnclearError(ValueError):
-    """A document that canal's text does not tell exactly. `shown`: the doubtful part."""
+    """A document that canal's text does not represent exactly. `shown`: the doubtful part."""
 
     def __init__(self, shown: str) -> None:
         super().__init__(shown)
@@ -31,10 +31,10 @@ class UnclearError(ValueError):
 
 
 def mysql_text(text: str) -> str:
-    """A document as MySQL prints it. Raises UnclearError, ValueError for what is no JSON.
+    """A document as MySQL prints it. Raises UnclearError, ValueError if it is not JSON.
 
-    Of itself canal writes MySQL's order, blanks and shortest numbers; doubles as Java prints them, and escapes for
-    characters that MySQL prints plainly. It writes a DATE as if it were a DATETIME, which only midnight shows.
+    Canal already writes MySQL's order, blanks and shortest numbers; but doubles as Java prints them, and escapes for
+    characters that MySQL prints plainly. It writes a DATE as if it were a DATETIME, which only midnight reveals.
     """
     pieces = _PIECE.findall(text)
     if sum(map(len, pieces)) != len(text):

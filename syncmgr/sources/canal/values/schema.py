@@ -1,4 +1,4 @@
-"""What a table is by canal's own words.
+"""What a table is, according to canal.
 
 Owns: column headers -> source columns; when an entry contradicts a schema.
 Must not know: how a value is decoded, who asks.
@@ -21,7 +21,7 @@ BLOB: Final = 2004  # java.sql.Types
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnHeader:
-    """What canal says of a column beside its value. `type`: MySQL's text; `sql_type`: java.sql.Types, of one value."""
+    """What canal says of a column besides its value. `type`: MySQL's text; `sql_type`: java.sql.Types, of one value."""
 
     name: str
     type: str
@@ -30,7 +30,7 @@ class ColumnHeader:
 
 
 def source_table_of(table: Table, headers: Sequence[ColumnHeader]) -> SourceTable:
-    """The table as canal alone tells it.
+    """The table as only canal describes it.
 
     Known: names, order, types with sign, sizes and labels, and which columns are the primary key. Not known: charset
     (None), nullability (taken as nullable), and the order inside a primary key (taken as that of the table).
@@ -44,7 +44,7 @@ def source_table_of(table: Table, headers: Sequence[ColumnHeader]) -> SourceTabl
 
 
 def check_zone(time_zone: str | None) -> None:
-    """Raises PROPERTY_WRONG for a zone that nobody knows; None is one that was not said."""
+    """Raises PROPERTY_WRONG for an unknown zone; None: not given."""
     if time_zone is not None and not known_zone(time_zone):
         reason = "it is neither UTC, an offset such as +08:00 nor a name such as Asia/Shanghai"
         raise SyncError(Code.PROPERTY_WRONG, name="canal.time_zone", value=time_zone, reason=reason)
@@ -61,7 +61,7 @@ class Found:
 
 
 def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Found:
-    """Where a wanted column is in an entry. Raises SOURCE_SCHEMA where the entry contradicts the stored schema."""
+    """Where a wanted column is in an entry. Raises SOURCE_SCHEMA if the entry contradicts the stored schema."""
     known = stored.column(name)
     if known is None:
         raise contradiction(stored, f"column '{name}' is not in the stored schema")
@@ -91,7 +91,7 @@ def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Fo
 
 
 def _agree(known: SourceColumn, told: SourceColumn) -> bool:
-    """Whether both mean the same values; one may be wider, since canal may tell today's type of yesterday's rows."""
+    """Whether both mean the same values; one may be wider, since canal may report today's type for yesterday's rows."""
     if not has_arrow_type(told) or not has_arrow_type(known):
         return False
     if "decimal" in {known.type, told.type} and known.scale != told.scale:

@@ -1,6 +1,6 @@
 """Local times of a time zone -> UTC.
 
-Owns: how a zone is written, and which local times mean one point of time.
+Owns: how a zone is written, and which local times mean one point in time.
 Must not know: columns, who chose the zone.
 """
 
@@ -30,9 +30,9 @@ def known_zone(zone: str) -> bool:
 
 
 def to_utc(local: pa.Array, zone: str) -> tuple[pa.Array, Bools]:
-    """timestamp[us] of local times -> timestamp[us, UTC], and which of them came twice or never in that zone.
+    """timestamp[us] of local times -> timestamp[us, UTC], and which of them occurred twice or never in that zone.
 
-    Raises ArrowInvalid for a zone that is not known.
+    Raises ArrowInvalid for an unknown zone.
     """
     utc = pa.timestamp("us", "UTC")
     offset = _offset(zone)
@@ -47,7 +47,7 @@ def to_utc(local: pa.Array, zone: str) -> tuple[pa.Array, Bools]:
 
 
 def _offset(zone: str) -> int | None:
-    """Seconds east of UTC, None where it is no offset."""
+    """Seconds east of UTC, None if it is not an offset."""
     if zone.upper() in _UTC:
         return 0
     found = _OFFSET.fullmatch(zone)

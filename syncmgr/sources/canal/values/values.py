@@ -27,7 +27,7 @@ SHOWN: Final = 64  # characters of a value in a message
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Texts:
-    """n cells of one column, NULL where the source has NULL. `idle`: True where nobody will look at the value.
+    """n cells of one column, NULL where the source has NULL. `idle`: True where the value is never read.
 
     An unholdable value that is idle becomes NULL. `raw`: a text that canal sends as if it were bytes.
     """
@@ -98,7 +98,7 @@ def _number(column: SourceColumn, texts: Texts) -> pa.Array:
 
 
 def _decimal(column: SourceColumn, texts: Texts) -> pa.Array:
-    """Beyond Arrow's digits a text with all decimals, of which canal leaves out zeros at the end."""
+    """Beyond Arrow's digits a text with all decimals, of which canal omits trailing zeros."""
     if column.precision <= MAX_DECIMAL_DIGITS:
         return _number(column, texts)
     scale = column.scale
@@ -149,7 +149,9 @@ def _text(column: SourceColumn, texts: Texts) -> pa.Array:
 
 
 def _bytes(_column: SourceColumn, texts: Texts) -> pa.Array:
-    """Canal takes each byte for a character of ISO-8859-1: in UTF-8 those from 0x80 on are C2 or C3 and one more."""
+    """Canal treats each byte as a character of ISO-8859-1: in UTF-8 those from 0x80 on are C2 or C3 and one more
+    byte.
+    """
     array = texts.array
     data, offsets = _buffer(array)
     if not (data & 0x80).any():
@@ -231,7 +233,7 @@ def _labels(
 
 
 def _json(_column: SourceColumn, texts: Texts) -> pa.Array:
-    """Most documents are spelled as MySQL spells them; canal writes nothing for the one that MySQL stores empty."""
+    """Most documents are written as in MySQL; canal writes nothing for the one that MySQL stores empty."""
     array = pc.if_else(pc.equal(texts.array, ""), "null", texts.array)
     whole = _matching(array, json_text.BEGINS) | array.is_null().to_numpy(zero_copy_only=False)
     array = Texts(array=array, idle=texts.idle).holding(~whole, f"it is no whole document; {WHOLE_JSON}")

@@ -18,7 +18,7 @@ from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
 
 class RowsOfTable:
-    """TableChanges of a MySQL source: one part for each table map under which rows came, in order."""
+    """TableChanges of a MySQL source: one part for each table map under which rows arrived, in order."""
 
     def __init__(self, table: Table, parts: Sequence[tuple[RowsDecoder, RowEvents]], address: str) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""What servers compress -> plain events: MySQL's whole transactions, MariaDB's rows events.
+"""Decompresses what servers compress into plain events: MySQL's whole transactions, MariaDB's rows events.
 
 Owns: the layout of both, and how much memory they take while they are unpacked.
 Must not know: what the events say, connections. All functions take an event without its checksum.
@@ -16,9 +16,9 @@ from syncmgr.sources.mysql.wire import Cursor, MalformedEventError, OversizeErro
 
 ZSTD: Final = 0
 UNTOLD: Final = -1  # the plain size in zstd's own header
-AT_ONCE: Final = 16 << 20  # bytes of a plain transaction that is unpacked whole; a larger one comes in pieces
+AT_ONCE: Final = 16 << 20  # bytes of a plain transaction that is unpacked whole; a larger one in pieces
 PIECE: Final = 4 << 20
-LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # behind the first byte of a length
+LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # after the first byte of a length
 _WRONG_SIZE: Final = "a compressed transaction of another size than it says"
 _UNREADABLE: Final = "a compressed transaction that cannot be read"
 
@@ -31,7 +31,7 @@ Inner = tuple[memoryview, int, int]  # some bytes, and where an event begins and
 def payload(event: bytes, most_event: int, most: int) -> Iterator[Inner]:
     """The events of a compressed transaction, none with a checksum. `most_event`: bytes of one; `most`: of all.
 
-    Of one that is small, all is known to be there when the first is given. Raises OversizeError, MalformedEventError.
+    A small one is known to be complete when the first event is returned. Raises OversizeError, MalformedEventError.
     """
     facts, at = _payload_facts(event)
     body = memoryview(event)[at : at + facts.get(PAYLOAD_SIZE, len(event))]
@@ -50,7 +50,7 @@ def payload(event: bytes, most_event: int, most: int) -> Iterator[Inner]:
 
 
 def _told_size(body: memoryview) -> int:
-    """For which zstandard would make room."""
+    """The size for which zstandard would allocate memory."""
     try:
         return zstandard.frame_content_size(body)
     except zstandard.ZstdError as error:
@@ -76,7 +76,7 @@ def _whole(plain: bytes) -> Iterator[Inner]:
 
 
 def _in_pieces(body: memoryview, size: int, most_event: int) -> Iterator[Inner]:
-    """No more of it is in memory than a piece, and the event that it cuts."""
+    """Only a piece of it is in memory, and the event that the piece cuts."""
     left, tail = size, bytearray()
     for piece in _pieces(body):
         left -= len(piece)
@@ -117,7 +117,7 @@ def _event_size(data: bytes | bytearray, at: int, left: int) -> int:
 
 
 def _payload_facts(event: bytes) -> tuple[dict[int, int], int]:
-    """The fields of the header, and where they end; without a cursor, since every small transaction has them."""
+    """The fields of the header, and where they end; without a cursor, since every small transaction has a header."""
     facts, at = dict[int, int](), wire.HEADER
     try:
         while True:
@@ -142,7 +142,7 @@ def _lenenc(data: bytes, at: int) -> tuple[int, int]:
 
 
 class _OfThread(threading.local):
-    """To make a decompressor takes longer than to unpack a small transaction, and no two threads may share one."""
+    """Creating a decompressor takes longer than unpacking a small transaction, and no two threads may share one."""
 
     def __init__(self) -> None:
         self.zstd = zstandard.ZstdDecompressor()

@@ -1,6 +1,6 @@
-"""What lies up to a position, transaction by transaction.
+"""What is at or before a position, transaction by transaction.
 
-Owns: how one transaction of a stream is told to be at or before a position, or behind it.
+Owns: how to decide whether a transaction of a stream is at or before a position, or after it.
 Must not know: rows, streams.
 """
 
@@ -16,18 +16,18 @@ Gtid = tuple[Sid, int] | tuple[int, int, int]  # MySQL's; MariaDB's domain, serv
 
 
 class NumbersBackError(Exception):
-    """GTIDs and places in files say the opposite; which one is right nobody knows."""
+    """GTIDs and places in files contradict each other; it is not known which is right."""
 
 
 class Cutoff:
-    """By GTID where there are any, else by coordinate on the same server."""
+    """By GTID if there are any, otherwise by coordinate on the same server."""
 
     def __init__(self, position: Position) -> None:
         self._gtids = parse_gtids(position.gtids) if position.gtids else None
         self._place = replace(position, gtids="")
 
     def has(self, gtid: Gtid | None, here: Position) -> bool:
-        """`here`: the coordinate behind an event of the transaction. Raises NumbersBackError."""
+        """`here`: the coordinate after an event of the transaction. Raises NumbersBackError."""
         match self._gtids, gtid:
             case GtidSet() as executed, ((_, _) as sid, int(gno)):
                 return executed.has(sid, gno)
@@ -42,7 +42,7 @@ class Cutoff:
 
 
 class Cutoffs:
-    """Of tables whose changes up to a place are not wanted. Raises SyncError where nobody knows which those are."""
+    """For tables whose changes up to a place are not wanted. Raises SyncError if it is not known which those are."""
 
     def __init__(self, afters: Mapping[Table, Position], address: str) -> None:
         self._cutoffs = {table: Cutoff(after) for table, after in afters.items()}
@@ -52,7 +52,7 @@ class Cutoffs:
         return bool(self._cutoffs)
 
     def is_early(self, table: Table, gtid: Gtid | None, here: Position) -> bool:
-        """Whether changes of a table in a transaction, behind which `here` lies, are not wanted."""
+        """Whether changes of a table in a transaction that ends before `here` are not wanted."""
         return table in self._cutoffs and self._has(table, gtid, here)
 
     def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:

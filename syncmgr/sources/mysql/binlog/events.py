@@ -1,4 +1,4 @@
-"""What single events say, rows apart.
+"""What single events say, except rows.
 
 Owns: the bodies of GTID, QUERY, ROTATE and XA events.
 Must not know: transactions, tables, connections. All functions take an event without its checksum.
@@ -22,12 +22,12 @@ from syncmgr.sources.mysql.wire import Cursor, MalformedEventError, OversizeErro
 from syncmgr.sources.mysql.xid import xid
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
-MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
+MARIADB_GROUP_COMMIT: Final = 2  # it has eight bytes before the xid
 MARIADB_PREPARED_XA: Final = 64
 MARIADB_COMPLETED_XA: Final = 128
 MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
 ORIGIN: Final = slice(5, 9)  # of every event: the server_id of the server that has written it first
-CREATED: Final = slice(71, 75)  # of a FORMAT_DESCRIPTION: when its server started; 0 where it ran already
+CREATED: Final = slice(71, 75)  # of a FORMAT_DESCRIPTION: when its server started; 0 if it was already running
 MAX_GTID_BYTES: Final = 4 << 20  # of all GTIDs of a server, some 250,000 intervals
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 
@@ -36,7 +36,7 @@ FLAGS, EXPLICIT_DEFAULTS, TRANSACTION = 0, 16, 17
 MARIADB_EXPLICIT_DEFAULTS: Final = 1 << 24  # of the flags
 SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
 MARIADB_MICROSECONDS: Final = 128
-MANY_DATABASES: Final = 254  # that many or more are not told
+MANY_DATABASES: Final = 254  # that many or more are not recorded
 VARIABLE_BYTES: Final = {
     0: 4,
     1: 8,
@@ -58,7 +58,7 @@ VARIABLE_BYTES: Final = {
 _HEAD: Final = struct.Struct("<IB8xI").unpack_from  # when, type, where it ends
 _XID: Final = re.compile(r"X'[0-9a-f]*',X'[0-9a-f]*',[0-9]+$", re.IGNORECASE)
 
-# of a GTID that is not tagged; MySQL 5.7 ends before the time, with a checksum that is shorter than it
+# of an untagged GTID; MySQL 5.7 ends before the time, with a checksum that is shorter than it
 LOGICAL_CLOCK: Final = 44
 HAS_LOGICAL_CLOCK: Final = 2
 COMMITTED_AT: Final = slice(61, 68)
@@ -73,8 +73,8 @@ TAGGED_COMMITTED_AT, TAGGED_FIRST_COMMITTED_AT = 6, 7
 class Query:
     """A statement in the stream and the database that was current.
 
-    `sql_mode`: bits. `zone`: of the session, "" where not told. `micros`: of the second in which it began, None where
-    not told.
+    `sql_mode`: bits. `zone`: of the session, "" if not logged. `micros`: of the second in which it began, None if not
+    logged.
     """
 
     db: str
@@ -82,18 +82,18 @@ class Query:
     sql_mode: int = 0
     zone: str = ""
     micros: int | None = None
-    explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
-    flags: int = 0  # of the session, as they are told
+    explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None if not logged
+    flags: int = 0  # of the session, as logged
     thread: int = 0  # whose session it was
     origin: int = 0  # the server_id of that session's server
     temporary: bool = False  # whether it, or one before it in the same call of a routine, used a temporary table
-    numbered: bool = False  # whether it bears its transaction's number, as MySQL's DDL does
+    numbered: bool = False  # whether it has its transaction's number, as MySQL's DDL does
     names_databases: bool = False  # whether it says which databases it has used
     narrow: bool = False  # whether the server converts its texts to a charset that may lack characters of the client's
 
     @property
     def session(self) -> tuple[int, int]:
-        """A binlog may have sessions of several servers, which count theirs each by itself."""
+        """A binlog may have sessions of several servers, each of which has its own numbering."""
         return self.origin, self.thread
 
     @property
@@ -102,7 +102,7 @@ class Query:
 
 
 def query(event: bytes) -> Query:
-    """Of QUERY, EXECUTE_LOAD_QUERY and MariaDB's QUERY_COMPRESSED. The text is kept even where it is not UTF-8."""
+    """Of QUERY, EXECUTE_LOAD_QUERY and MariaDB's QUERY_COMPRESSED. The text is kept even if it is not UTF-8."""
     cursor = Cursor(event, wire.HEADER)
     thread = cursor.uint(4)
     cursor.take(4)
@@ -192,7 +192,7 @@ def rotate(event: bytes) -> tuple[str, int]:
 
 
 def begins_server(format_description: memoryview) -> bool:
-    """Whether the server has made the file at its start, so that no session of before it is left."""
+    """Whether the server created the file at its start, so that no earlier session is left."""
     return any(format_description[CREATED])
 
 
@@ -204,13 +204,13 @@ def uuid_text(raw: bytes) -> str:
 def committed_at(event: memoryview) -> float:
     """Of a GTID event of MySQL: when this server committed what follows, by its own clock, which no session sets.
 
-    0.0 where it does not say so: before MySQL 8.0.
+    0.0 if not stated: before MySQL 8.0.
     """
     return _committed(event)[0] / 1e6
 
 
 def _committed(event: memoryview) -> tuple[int, int]:
-    """Here and at the first server, in microseconds; (0, 0) where it does not say so."""
+    """Here and at the first server, in microseconds; (0, 0) if not stated."""
     if len(event) < COMMITTED_AT.stop or event[LOGICAL_CLOCK] != HAS_LOGICAL_CLOCK:
         return 0, 0
     told = int.from_bytes(event[COMMITTED_AT], "little")
@@ -221,7 +221,7 @@ def _committed(event: memoryview) -> tuple[int, int]:
 
 
 def begun(event: memoryview) -> LastRead | None:
-    """The transaction that an event begins, None where it begins none that has a GTID."""
+    """The transaction that an event begins, None if it begins none with a GTID."""
     match event[4]:
         case wire.GTID:
             uuid, gno = uuid_text(bytes(event[20:36])), int.from_bytes(event[36:44], "little")
@@ -260,7 +260,7 @@ def _tagged(event: bytes) -> tuple[Sid, int, tuple[int, int]]:
                 tag = cursor.text(cursor.varint())
             case field if field == TAGGED_COMMITTED_AT:
                 here = cursor.varint()
-            case field if field == TAGGED_FIRST_COMMITTED_AT:  # only where it differs
+            case field if field == TAGGED_FIRST_COMMITTED_AT:  # only if it differs
                 first = cursor.varint()
                 break
             case field if field < TAGGED_COMMITTED_AT:
@@ -286,7 +286,7 @@ def mariadb_gtid(event: bytes) -> tuple[int, int, int, int]:
 
 
 def mariadb_gtid_list(event: bytes) -> MariadbGtids:
-    """What stood in the binlog before this file; the last one of a domain is its newest."""
+    """What was in the binlog before this file; the last one of a domain is its newest."""
     _refuse_many(event)
     cursor = Cursor(event, wire.HEADER)
     count = cursor.uint(4) & 0x0FFFFFFF
@@ -298,7 +298,7 @@ def mariadb_gtid_list(event: bytes) -> MariadbGtids:
 
 
 def previous_gtids(event: bytes) -> GtidSet:
-    """What stood in the binlog before this file."""
+    """What was in the binlog before this file."""
     _refuse_many(event)
     cursor = Cursor(event, wire.HEADER)
     head = cursor.take(8)
@@ -318,7 +318,7 @@ def previous_gtids(event: bytes) -> GtidSet:
 
 
 def _refuse_many(event: bytes) -> None:
-    """Each GTID takes some hundred bytes here, and a position has all of them."""
+    """Each GTID takes a few hundred bytes here, and a position has all of them."""
     if len(event) > MAX_GTID_BYTES:
         raise OversizeError(f"a set of GTIDs of {len(event)} bytes; {MAX_GTID_BYTES} are taken")
 
@@ -341,7 +341,7 @@ def mariadb_xid(event: bytes) -> str:
 
 
 def mariadb_alters_nothing(event: bytes) -> bool:
-    """Whether a MARIADB_GTID stands before an ALTER that only begins, or is given up; binlog_alter_two_phase."""
+    """Whether a MARIADB_GTID precedes an ALTER that only begins, or is given up; binlog_alter_two_phase."""
     cursor = Cursor(event, wire.HEADER + 12)
     flags = cursor.uint(1)
     if flags & MARIADB_GROUP_COMMIT:
@@ -362,7 +362,7 @@ def xid_of(statement: str) -> str:
 
 
 def quiet_end(data: memoryview, spans: Sequence[tuple[int, int]]) -> list[Packet]:
-    """The last event and the heartbeats behind it, which alone say how quiet the server is."""
+    """The last event and the heartbeats after it, which alone show how quiet the server is."""
     first = len(spans)
     while first and data[spans[first - 1][0] + 4] == wire.HEARTBEAT:
         first -= 1
@@ -375,7 +375,7 @@ def _packet(data: memoryview, start: int) -> Packet:
 
 
 def has_checksum(event: bytes) -> bool:
-    """Of a FORMAT_DESCRIPTION event, which says it of all events behind it: algorithm, then its own checksum."""
+    """Of a FORMAT_DESCRIPTION event, which says it for all events after it: algorithm, then its own checksum."""
     cursor = Cursor(event, wire.HEADER + 2)
     version = cursor.take(50).split(b"\0")[0].decode("latin1")
     digits = [int("".join(filter(str.isdigit, part)) or 0) for part in version.split("-")[0].split(".")[:3]]
@@ -387,7 +387,7 @@ def has_checksum(event: bytes) -> bool:
 
 
 def encode_gtids(gtids: GtidSet) -> bytes:
-    """As COM_BINLOG_DUMP_GTID wants it; the form with tags (MySQL 8.3) only where there are tags."""
+    """As COM_BINLOG_DUMP_GTID expects it; the form with tags (MySQL 8.3) only if there are tags."""
     sets = list(gtids.intervals())
     tagged = any(tag for (_, tag), _ in sets)
     parts = [b"\x01" + len(sets).to_bytes(6, "little") + b"\x01" if tagged else struct.pack("<Q", len(sets))]

@@ -1,7 +1,7 @@
-"""Tables whose rows came without the names of their columns, and whose columns nobody has compared since.
+"""Tables whose rows arrived without column names, and whose columns have not been compared since.
 
-Owns: which tables those are at the place that has been read, and the comparison with the first names that come.
-Must not know: how rows are decoded, when a server is asked.
+Owns: which tables those are at the place read so far, and the comparison with the first names that arrive.
+Must not know: how rows are decoded, when a server is queried.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,14 +17,15 @@ class Nameless:
     """Used by one thread, through the whole life of a source."""
 
     def __init__(self, tables: Iterable[Table] = ()) -> None:
-        """`tables`: those of an earlier life."""
+        """`tables`: those of an earlier process."""
         self.tables = frozenset(tables)
         self._since: set[Table] = set()
 
     def heed(self, table: Table, known: SourceTable | None, told: SourceTable | None) -> None:
-        """Rows come. `known`: by what they are read where they have no names; `told`: by the names that they have.
+        """Rows arrive. `known`: the columns by which they are read if they have no names; `told`: the columns by the
+        names that they have.
 
-        Raises SOURCE_SCHEMA where the first names say that the rows before may have been misread.
+        Raises SOURCE_SCHEMA if the first names show that the rows before may have been misread.
         """
         if told is None:
             self.tables |= {table}
@@ -36,11 +37,11 @@ class Nameless:
             self.tables -= {table}
 
     def asked(self) -> None:
-        """The server is asked for the columns of now, by which rows that come later are not judged."""
+        """The server is queried for the present columns, which do not apply to rows that arrive later."""
         self._since.clear()
 
     def settle(self, tables: Collection[Table]) -> None:
-        """The answer was as is known, and rows have names from before it on."""
+        """The answer matched what is known, and rows have had names since before it."""
         self.tables -= frozenset(tables) - self._since
 
     def renamed(self, tables: Iterable[Table]) -> None:
@@ -57,7 +58,7 @@ def unexplained(table: Table, difference: str) -> SyncError:
 
 
 def _comparable(told: SourceTable, known: SourceTable) -> SourceTable:
-    """Without what the server hides; labels that no charset can say count as known."""
+    """Without what the server hides; labels that no charset can represent count as known."""
     shown = [c for c in told.columns if known.column(c.name) is not None or not HIDDEN.fullmatch(c.name)]
     return replace(told, columns=tuple(_labelled(column, known) for column in shown))
 

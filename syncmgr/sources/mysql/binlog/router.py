@@ -1,6 +1,6 @@
 """Sorts the events of a stream by table, transaction by transaction, without decoding a row.
 
-Owns: which part heeds which kind of event, when feeding halts, the batches that are taken.
+Owns: which part handles which kind of event, when feeding halts, the batches that are taken.
 Must not know: sockets, reconnects, what an event means, how rows are decoded.
 """
 
@@ -26,14 +26,14 @@ from syncmgr.sources.mysql.binlog.xa import Branches
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS
 from syncmgr.sources.mysql.wire import MalformedEventError
 
-# Not a row, not a transaction's edge, nothing that a replica of rows must heed.
+# Not a row, not a transaction's edge, nothing that matters to a replica of rows.
 QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 164})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How much one batch holds. `event_bytes`, `transaction_bytes`: of what came compressed, how large the plain form
-    of an event, and of a transaction, may be. `event_cells`: of the rows of an event.
+    """How much one batch holds. `event_bytes`, `transaction_bytes`: how large the plain form of a compressed event, and
+    of a transaction, may be. `event_cells`: of the rows of an event.
     """
 
     events: int = 4000
@@ -94,10 +94,10 @@ class Router:
         }
 
     def connected(self, server: str, *, by_gtid: bool, shares_id: bool) -> None:
-        """A stream of this server follows. The files of another one are none of its own, whatever their names.
+        """A stream of this server follows. The files of another one are not its own, whatever their names.
 
-        `by_gtid`: all that it writes has GTIDs. Else those that it once wrote are no place to go on from. `shares_id`:
-        others may be called as it is, so that the name does not say whose files they are.
+        `by_gtid`: all that it writes has GTIDs. Otherwise those that it once wrote are not a place to go on from.
+        `shares_id`: others may have its id, so the name does not show whose files they are.
         """
         self._files.connected(server, by_gtid=by_gtid, shares_id=shares_id)
 
@@ -116,7 +116,7 @@ class Router:
     def position(self) -> Position:
         """After the last whole transaction that was fed, or after the DDL that the open one begins with.
 
-        Raises OversizeError where the server has scattered its GTIDs so that it would have no bound.
+        Raises OversizeError if the server has scattered its GTIDs so that its size would be unbounded.
         """
         return self._transactions.position()
 
@@ -132,7 +132,7 @@ class Router:
 
     @property
     def ready(self) -> bool:
-        """Whether rows of whole transactions wait, or that for which feeding stopped."""
+        """Whether rows of whole transactions wait, or the event for which feeding stopped."""
         return self._halted or self._waiting.any_whole
 
     @property
@@ -147,11 +147,11 @@ class Router:
 
     @property
     def _halted(self) -> bool:
-        """A DDL, or an XA COMMIT of rows that went out: nothing after it may come into the batch before it."""
+        """A DDL, or an XA COMMIT of rows that were delivered: nothing after it may get into the batch before it."""
         return self._statements.ddl is not None or self._branches.committed is not None
 
     def take(self) -> Batch:
-        """What waits up to the last boundary; where there is none and no room, a part of the open transaction."""
+        """What waits up to the last boundary; if there is none and no room, a part of the open transaction."""
         is_open = self._waiting.full and not self.ready
         lanes = self._waiting.take_all() if is_open else self._waiting.take_whole()
         now, ddl = self._transactions, self._statements.ddl
@@ -174,7 +174,7 @@ class Router:
         )
         self._branches.deliver({each.xid: bool(each.changes) for each in batch.prepared})
         now.first_time = 0.0
-        # An open transaction brings its position itself; the transaction of a DDL goes with the next batch.
+        # An open transaction brings its own position; the transaction of a DDL goes with the next batch.
         now.moved = not is_open and ddl is not None
         self._statements.taken()
         return batch
@@ -207,7 +207,7 @@ class Router:
         return len(spans)
 
     def _feed_inner(self) -> bool:
-        """Whether feeding has to stop; the inner events that are left come with the next feed."""
+        """Whether feeding has to stop; the remaining inner events come with the next feed."""
         assert self._inner is not None
         for data, start, end in self._inner:
             kind = data[start + 4]

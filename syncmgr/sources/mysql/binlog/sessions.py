@@ -1,4 +1,4 @@
-"""Sessions of a server of which the stream shows everything, since they began after it was connected.
+"""Sessions of a server that the stream shows completely, since they began after it was connected.
 
 Owns: which those are.
 Must not know: what a session does, connections.
@@ -12,10 +12,10 @@ from syncmgr.job.position import Position, has_passed
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Begun:
     """Of the server whose server_id is `origin`: its sessions with a higher number than `thread`, from `end` of the
-    binlog on; None: in all of it that is read from here on.
+    binlog on; None: in everything that is read from here on.
 
-    A server counts its sessions from its start on, so the number says nothing of what stands before `end`, which may
-    be from before a start. After four billion sessions it begins anew: no session is that old.
+    A server numbers its sessions from its start on, so the number says nothing about what is before `end`, which may be
+    from before a start. After four billion sessions the numbers restart: no session is that old.
     """
 
     origin: int

@@ -1,6 +1,6 @@
 """What is wanted of one source table.
 
-Owns: which columns of it are read, from where on, and what may take its place, as its channel says.
+Owns: which columns of it are read, from where on, and what may replace it, as its channel says.
 Must not know: the binlog, its events, what the columns are at some place of it.
 """
 
@@ -19,10 +19,10 @@ class Subscription:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
     `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
-    that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
-    `shadows`: tables that may take its place, and what shows whether they may. `after`: changes up to there are not
-    wanted. `complete`: no column of the table may be left out. `nameless`: rows of it came without names of columns,
-    and nobody has compared it since. `left`: names that it had before.
+    that applies, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
+    `shadows`: tables that may replace it, and what shows whether they may. `after`: changes up to there are not wanted.
+    `complete`: no column of the table may be left out. `nameless`: rows of it arrived without column names, and it has
+    not been compared since. `left`: names that it had before.
     """
 
     columns: tuple[str, ...]
@@ -55,10 +55,10 @@ def subscriptions(channels: Iterable[ChannelPlan], start: Position) -> dict[Tabl
 
 
 def _beside(shadow: Shadow) -> tuple[Table, ...]:
-    """It, and the triggers that fill it: statements name both alike."""
+    """It, and the triggers that fill it: statements name both in the same way."""
     return (shadow.db, shadow.name), *((shadow.db, trigger) for trigger, _ in shadow.triggers)
 
 
 def _later(known_at: Position | None, first: Position) -> Position | None:
-    """Where it lies after the first place that is looked at."""
+    """If it is after the first place that is considered."""
     return None if known_at is None or has_passed(first, known_at) else known_at

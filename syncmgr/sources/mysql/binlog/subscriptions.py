@@ -36,14 +36,14 @@ from syncmgr.sources.mysql.values.table_map import parse
 from syncmgr.sources.mysql.wire import MalformedEventError
 from syncmgr.sources.port import ChannelPlan
 
-_CAPITAL: Final = re.compile(r"[A-Z]")  # others may have no lower case for a server of an older Unicode
+_CAPITAL: Final = re.compile(r"[A-Z]")  # others may have no lower case on a server with an older Unicode
 MAX_MAPS: Final = 4096
 MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subscribed:
-    """A subscribed table under one table map. `told`: by the names of its columns, None where it has none."""
+    """A subscribed table under one table map. `told`: the columns by their names, None if it has none."""
 
     table: Table
     decoder: RowsDecoder
@@ -51,10 +51,10 @@ class Subscribed:
 
 
 class Subscriptions:
-    """Used by one thread. `followed`: the tables whose DDL matters. Of `families` it matters that a table comes.
+    """Used by one thread. `followed`: the tables whose DDL matters. For `families` it matters that a table appears.
 
-    `server`: its settings, since it was connected to. `unlogged`: where a statement that stands for rows leads, and
-    what is known of sessions.
+    `server`: its settings, since it was connected to. `unlogged`: where a statement that is logged instead of rows
+    leads, and what is known of sessions.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class Subscriptions:
         self._cutoffs = Cutoffs(afters, address)
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
-        self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
-        self._before: dict[Table, SourceTable] = {}  # as it came before statements, and they have left it
+        self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it arrived with FULL metadata
+        self._before: dict[Table, SourceTable] = {}  # as it arrived before statements, and as they left it
         self._met: Query | None = None  # the last one
 
     def connected(self, server: ServerSettings, begun: Begun | None) -> None:
-        """`begun`: the sessions that begin after it; None: it cannot be told which do. Raises SOURCE_SCHEMA."""
-        if server.folds != self.server.folds:  # of a name that came before another table is meant now
+        """`begun`: the sessions that begin after it; None: it is not known which do. Raises SOURCE_SCHEMA."""
+        if server.folds != self.server.folds:  # a name seen before now means another table
             self._by_map, self._map_bytes = {}, 0
         self.server = server
         self.unlogged.connected(begun)
@@ -95,9 +95,9 @@ class Subscriptions:
             self._refuse_capitals()
 
     def _refuse_capitals(self) -> None:
-        """In the name of a table, where the server keeps names in lower case. Raises SOURCE_SCHEMA.
+        """In the name of a table, if the server stores names in lower case. Raises SOURCE_SCHEMA.
 
-        Versions that stored such names read no row under them; those of now, and RESYNC, store the server's own.
+        Versions that stored such names read no row under them; present ones, and RESYNC, store the server's own.
         """
         for table in self.tables:
             if _CAPITAL.search("".join(table)):
@@ -106,18 +106,18 @@ class Subscriptions:
 
     @property
     def begin_later(self) -> bool:
-        """Whether of some table changes up to a place of its own are not wanted."""
+        """Whether there is a table whose changes up to some place are not wanted."""
         return bool(self._cutoffs)
 
     def is_early(self, body: bytes, gtid: Gtid | None, here: Position) -> bool:
-        """Whether a table map, behind which `here` lies, stands before that place.
+        """Whether a table map, which ends before `here`, is before that place.
 
-        Raises SyncError where nobody knows.
+        Raises SyncError if it is not known.
         """
         return self._cutoffs.is_early(self._table(body), gtid, here)
 
     def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:
-        """The tables that begin after a transaction, behind which `here` lies. Raises SyncError as `is_early` does."""
+        """The tables that begin after a transaction, which ends before `here`. Raises SyncError as `is_early` does."""
         return self._cutoffs.passed(gtid, here)
 
     def of(self, body: bytes) -> Subscribed | None:
@@ -155,7 +155,9 @@ class Subscriptions:
         return Subscribed(table, decoder, schema if table_map.full else None)
 
     def _not_left(self, name: Table) -> SyncError:
-        """MariaDB logs RENAME TABLE of a session's temporary table, whose CREATE it leaves out, like any other."""
+        """MariaDB logs RENAME TABLE of a session's temporary table like any other, although it leaves out its
+        CREATE.
+        """
         here = ".".join(name)
         what = (
             f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
@@ -164,12 +166,11 @@ class Subscriptions:
 
     @property
     def nameless(self) -> Nameless:
-        """Through all that `following` makes."""
+        """Through all results of `following`."""
         return self._nameless
 
     def stands_for_rows(self, query: Query, at: int, here: Position, passed: Collection[Table]) -> bool:
-        """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
-
+        """Whether it was logged instead of the rows that it changed. If they may be subscribed ones, it raises
         SOURCE_NOT_ROW, SOURCE_UNSEEN or SOURCE_LATE. `at`: its second; `here`: where it begins. `passed`: tables whose
         rows were read after it.
         """
@@ -184,7 +185,7 @@ class Subscriptions:
         self, query: Query, at: int, here: Position, own: frozenset[Table], *, followable: bool, with_rows: bool
     ) -> Ddl | None:
         """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
-        `here`. `own`: temporary ones of its session. `with_rows`: they follow it in its transaction.
+        `here`. `own`: temporary ones of its session. `with_rows`: rows follow it in its transaction.
         """
         self._reach(here)
         if own and is_temporary(query.text, query.db, own, self._modes(query), used=query.temporary):
@@ -204,7 +205,7 @@ class Subscriptions:
         return may_be_temporary(query.text, query.db, self._modes(query), **told)
 
     def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
-        """Of no table that is read, but of one that is to be."""
+        """Not about a table that is read, but about one that is to be."""
         came = ddl.arrivals(said.text, said.db, said.modes) if self._families else ()
         return tuple(table for table in came if any(family.has(table) for family in self._families))
 
@@ -244,7 +245,7 @@ class Subscriptions:
         )
 
     def known(self) -> dict[Table, SourceTable]:
-        """The tables whose stored schema is the one of now, by which rows without names are read."""
+        """The tables whose stored schema is the present one, by which rows without names are read."""
         found = {table: each.schema for table, each in self.tables.items() if each.known_at is None}
         return {table: schema for table, schema in found.items() if schema is not None and schema.columns}
 
@@ -268,7 +269,7 @@ class Subscriptions:
 
     @property
     def _told(self) -> dict[Table, SourceTable]:
-        """The tables as FULL metadata told them last."""
+        """The tables as FULL metadata last described them."""
         return {**self._before, **{table: schema for table, (schema, full) in self._seen.items() if full}}
 
 

@@ -1,6 +1,6 @@
-"""What the columns of a table are under one of its table maps, and which of them are decoded.
+"""The columns of a table under one of its table maps, and which of them are decoded.
 
-Owns: agreement of the table map with the schema that is known, and the errors where there is none.
+Owns: agreement of the table map with the known schema, and the errors if they do not agree.
 Must not know: which table maps came before, transactions, how rows are decoded.
 """
 
@@ -37,7 +37,7 @@ def schema_of(table_map: TableMap, subscription: Subscription, *, mariadb: bool)
 
 
 def _refuse_other_key(told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
-    """In rows from before the schema that is known."""
+    """In rows older than the known schema."""
     if older_statement.has_other_key(told, later, keys):
         reason = "rows of it came from a time at which its primary key was not within the target's key"
         raise changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
@@ -64,7 +64,7 @@ def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *
 
 
 def check_types(table: Table, wanted: Iterable[Wanted], before: SourceTable | None) -> None:
-    """What is staged must keep its types; DDL that changes them was followed before rows of it come."""
+    """What is staged must keep its types; DDL that changes them is followed before rows with the new ones arrive."""
     if before is None:
         return
     for one in wanted:
@@ -74,5 +74,5 @@ def check_types(table: Table, wanted: Iterable[Wanted], before: SourceTable | No
 
 
 def changed(table: Table, what: str) -> SyncError:
-    """A table is not what it was known to be."""
+    """A table differs from its known schema."""
     return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=what)

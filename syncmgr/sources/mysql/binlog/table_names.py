@@ -1,6 +1,6 @@
-"""By which name a table of the binlog is known here.
+"""The name by which a table of the binlog is known here.
 
-Owns: names that a server spells otherwise than they are stored, names that a table had before a RENAME.
+Owns: names that a server writes differently than they are stored, names that a table had before a RENAME.
 Must not know: columns, events, what is read of a table.
 """
 
@@ -12,7 +12,7 @@ from syncmgr.sources.mysql.binlog.subscription import Subscription
 
 
 class TableNames:
-    """Of the tables that are read. `folds`, of each question: the server compares names of tables without case."""
+    """Of the tables that are read. `folds`, in each call: the server compares names of tables without case."""
 
     def __init__(self, tables: Mapping[Table, Subscription]) -> None:
         self._spelt = {folded_table(table): table for table in tables} | {t: t for t in tables if t == folded_table(t)}
@@ -20,10 +20,7 @@ class TableNames:
         self._left_folded = {folded_table(name): table for name, table in self._left.items()}
 
     def known_as(self, name: Table, *, folds: bool) -> Table:
-        """That of a statement may be spelt otherwise, as earlier versions took it over, where the server keeps names
-
-        in lower case.
-        """
+        """A statement may spell it as earlier versions stored it, if the server stores names in lower case."""
         return self._spelt.get(folded_table(name), name) if folds else name
 
     def leaver(self, name: Table, *, folds: bool) -> Table | None:

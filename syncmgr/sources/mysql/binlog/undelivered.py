@@ -46,7 +46,7 @@ class TableBuffer:
         return RowEvents(data=self.data, ends=self.ends, file=self.file)
 
     def cut(self, number: int) -> "TableBuffer | None":
-        """Take out the events below `number`; None if there are none."""
+        """Remove the events below `number`; None if there are none."""
         count = bisect_left(self.numbers, number)
         if count == 0:
             return None
@@ -58,7 +58,7 @@ class TableBuffer:
         return taken
 
     def add(self, other: "TableBuffer", number: int) -> None:
-        """The events of another, numbered anew from `number` on."""
+        """The events of another, renumbered from `number` on."""
         size = len(self.data)
         self.data += other.data
         self.ends += [size + end for end in other.ends]
@@ -99,7 +99,7 @@ class RowBuffer:
         self.bytes += len(event)
 
     def _lane(self, table: Subscribed, xid: str | None, file: str) -> TableBuffer:
-        """To which the next event of that table map goes."""
+        """The lane for the next event of that table map."""
         lane = self._newest.get((table.table, xid))
         if lane is None or lane.table is not table or lane.file != file:
             lane = self._newest[table.table, xid] = TableBuffer(table, xid, file)
@@ -107,7 +107,7 @@ class RowBuffer:
         return lane
 
     def open_tables(self) -> frozenset[Table]:
-        """Of which rows of the open transaction wait."""
+        """The tables of which rows of the open transaction wait."""
         return frozenset(lane.table.table for lane in self._lanes if lane.numbers[-1] >= self._boundary)
 
     def end_transaction(self) -> None:
@@ -127,13 +127,13 @@ class RowBuffer:
         return sorted(taken, key=lambda lane: lane.numbers[0])
 
     def forget_open(self) -> None:
-        """What waits of the open transaction will come again."""
+        """What waits of the open transaction will be sent again."""
         whole = (lane.cut(self._boundary) for lane in self._lanes)
         self._keep([lane for lane in whole if lane is not None])
         self._next = self._boundary
 
     def release(self, xid: str, passed: Collection[Table]) -> None:
-        """What waits of an XA transaction joins the ordinary one that is open, but for rows of tables `passed`."""
+        """What waits of an XA transaction joins the open ordinary one, except rows of tables in `passed`."""
         for lane in self.drop(xid):
             if lane.table.table in passed:
                 continue

@@ -1,8 +1,8 @@
-"""Statements that a session has logged in place of the rows that they changed.
+"""Statements that a session has logged instead of the rows that they changed.
 
-Owns: what is known of objects at this place of the stream; that nothing is asked before such a statement comes, and
-no answer used before it is kept that it was given.
-Must not know: how a server is asked, which statement leads where.
+Owns: what is known of objects at this place of the stream; that nothing is queried before such a statement arrives, and
+no answer is used before its time is stored.
+Must not know: how a server is queried, which statement leads where.
 """
 
 from collections.abc import Callable, Collection
@@ -20,8 +20,8 @@ from syncmgr.job.position import Position
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.sessions import Begun
 
-Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError where of none
-Keep = Callable[[int], None]  # the second of an answer, over every end of this process
+Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError if of none
+Keep = Callable[[int], None]  # the second of an answer, which survives every end of this process
 SHOWN: Final = 200  # characters of a statement in an error
 MOST_NAMES: Final = 5
 NOT_KNOWN: Final = "used objects that are not known any more"
@@ -31,7 +31,7 @@ class Unlogged:
     """Used by one thread, through the whole life of a source."""
 
     def __init__(self, address: str, ask: Ask, keep: Keep = lambda _: None, *, asked_until: int = 0) -> None:
-        """`asked_until`: what was kept last, in an earlier life; 0: nothing."""
+        """`asked_until`: what an earlier process last stored; 0: nothing."""
         self._address = address
         self._ask = ask
         self._keep = keep
@@ -45,8 +45,8 @@ class Unlogged:
     ) -> bool:
         """Whether it is such a statement, and not DDL; `at`: its second, `before`: where it begins.
 
-        Raises SOURCE_NOT_ROW, SOURCE_UNSEEN where rows of these tables may have changed by it, SOURCE_LATE where that
-        was judged of an earlier one by what this one has made.
+        Raises SOURCE_NOT_ROW, SOURCE_UNSEEN if rows of these tables may have changed by it, SOURCE_LATE if an earlier
+        one was judged by the result of this one.
         """
         if stands_for_rows(query.text, modes):
             self._refuse(query, modes, tables)
@@ -60,19 +60,19 @@ class Unlogged:
         return False
 
     def own_tables(self, query: Query) -> frozenset[Table]:
-        """The temporary ones of its session, before `heed` has taken it."""
+        """The temporary ones of its session, before `heed` has processed it."""
         return own_tables(self._known, query.session)
 
     def connected(self, begun: Begun | None) -> None:
-        """`begun`: the sessions that begin after it; None: it cannot be told which do."""
+        """`begun`: the sessions that begin after it; None: it is not known which do."""
         self._newest, self._begun = begun, self._begun or begun
 
     def forget_sessions(self) -> None:
-        """Those that were there may have ended unseen."""
+        """Earlier sessions may have ended unseen."""
         self.sessions_ended(self._newest)
 
     def sessions_ended(self, begun: Begun | None = None) -> None:
-        """All that were there, as a server's end ends them; `begun`: those of it since."""
+        """All earlier sessions ended, since their server did; `begun`: those of it since."""
         self._known = replace(self._known, temporary=frozenset())
         self._begun = begun
 
@@ -91,7 +91,7 @@ class Unlogged:
             raise SyncError(Code.SOURCE_NOT_ROW, value=value, address=self._address, tables=found.tables)
 
     def _reached(self, query: Query, modes: Modes, tables: Collection[Table]) -> Reach | None:
-        """None where it has changed no row of these."""
+        """None if it has changed no row of these."""
         own = self.own_tables(query) if query.temporary else frozenset[Table]()
         while tables:
             found = reach(query.text, query.db, modes, tables, self._known, own)
@@ -101,7 +101,7 @@ class Unlogged:
         return None
 
     def _first(self, query: Query, modes: Modes, tables: Collection[Table], found: Reach) -> str:
-        """What SOURCE_UNSEEN would say of the others once these are read anew: it has to be done before RESUME."""
+        """What SOURCE_UNSEEN would say of the others once these are read again: it has to be done before RESUME."""
         left, then = list(tables), found
         while then.tables and not then.unknown:
             others = [table for table in left if modes.folded(table) not in then.tables]
@@ -126,5 +126,5 @@ class Unlogged:
             done = used(self._known, found.tables[:MOST_NAMES]) or NOT_KNOWN
             raise SyncError(Code.SOURCE_LATE, address=self._address, done=done, statement=query.text[:SHOWN])
         if len(self._known.temporary) >= MOST and not found.temporary:
-            self._begun = None  # too many to keep: what sessions have is not known any more
+            self._begun = None  # too many to keep: what sessions have is no longer known
         self._known = found

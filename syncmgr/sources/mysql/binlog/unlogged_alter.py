@@ -1,7 +1,7 @@
-"""Tables that somebody has altered without a word in the binlog, while the binlog has no names of columns.
+"""Tables that were altered without a trace in the binlog, while the binlog has no column names.
 
-Owns: when the server is asked for its columns, and what may be held against them.
-Must not know: how rows are decoded, what becomes of a table that differs.
+Owns: when the server is queried for its columns, and what may be compared with them.
+Must not know: how rows are decoded, what happens to a table that differs.
 """
 
 import time
@@ -36,8 +36,8 @@ Known = Callable[[], Mapping[Table, SourceTable]]
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the tables were, and the end of the binlog after that: every statement that made them so is before it.
-    `named`: from before that on the binlog has the names of columns.
+    """The state of the tables, and the end of the binlog after that: every statement that led to it is before that end.
+    `named`: since before that the binlog has had column names.
     """
 
     tables: Mapping[Table, SourceTable]
@@ -46,34 +46,35 @@ class _Answer:
 
 
 class UnloggedAlters:
-    """Asks each `period` seconds, and at once where a connection begins or the first rows without names come. Belongs
-    to the thread that reads.
+    """Queries every `period` seconds, and at once if a connection begins or the first rows without names arrive.
+    Belongs to the thread that reads.
     """
 
     def __init__(self, period: float, known: Known, nameless: Nameless) -> None:
-        """`known`: the tables that are read, as they are at the place that has been read."""
+        """`known`: the tables that are read, as they are at the place read so far."""
         self._period = period
         self._known = known
         self._nameless = nameless
         self._answer: _Answer | None = None
         self._due: float | None = None  # monotonic; None: the binlog has the names
         self._named = True  # what is written from now on
-        self._doubted: frozenset[Table] = frozenset()  # that differed at the last look
+        self._doubted: frozenset[Table] = frozenset()  # that differed at the last query
 
     def begin(self, *, named: bool) -> None:
-        """A connection; `named`: its binlog has the names of columns."""
+        """A connection; `named`: its binlog has column names."""
         self._answer = None
         self._named = named
         self._due = None if named and not self._nameless.tables else time.monotonic()
 
     def followed(self) -> None:
-        """A statement has changed what is known: what was answered may be from before it."""
+        """A statement has changed what is known: the answer may be from before it."""
         self._answer = None
 
     def look(self, address: MysqlAddress, here: Position) -> None:
-        """`here`: up to where all is read. Raises SOURCE_SCHEMA for a table whose columns no statement explains.
+        """`here`: the place up to which everything is read. Raises SOURCE_SCHEMA for a table whose columns no statement
+        explains.
 
-        Rows without names may come though the server was set to write them when the connection began.
+        Rows without names may arrive although the server was set to write them when the connection began.
         """
         if self._due is None and self._nameless.tables:
             self._due = time.monotonic()
@@ -86,13 +87,13 @@ class UnloggedAlters:
             self._answer = self._asked(address)
 
     def _asked(self, address: MysqlAddress) -> _Answer | None:
-        """None where that fails: the stream says so itself, or the next time will do."""
+        """None if that fails: the stream reports it itself, or the next time will do."""
         try:
             with closing(connect(address)) as connection, naming_failures(address):
                 server = Server(address, connection)
                 named = server.full_metadata
                 self._nameless.asked()
-                for table in self._doubted:  # a statement that is under way keeps everybody else from its table
+                for table in self._doubted:  # a running statement blocks all others from its table
                     query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
                 folds = int(server.variables["lower_case_table_names"]) > 0
                 tables = _as_known(schemas_of(connection, tuple(self._watched())), self._watched(), folds=folds)
@@ -103,12 +104,12 @@ class UnloggedAlters:
             return None
 
     def _watched(self) -> Mapping[Table, SourceTable]:
-        """Rows that have names are read by them, whatever the table was when the job last heard of it."""
+        """Rows with names are read by them, whatever the last known state of the table."""
         known = self._known()
         return {table: known[table] for table in known if not self._named or table in self._nameless.tables}
 
     def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
-        """A difference counts once it is there twice: a statement may be in the binlog before anybody is shown it."""
+        """A difference counts once it was seen twice: a statement may be in the binlog before its result is visible."""
         doubted, self._doubted = self._doubted, frozenset()
         for table, known in self._watched().items():
             found = tables.get(table)
@@ -120,7 +121,7 @@ class UnloggedAlters:
                 raise unexplained(table, difference)
 
     def _settle(self, answer: _Answer) -> None:
-        """Rows that had no names were read by columns that are those of now; the next ones have names."""
+        """Rows without names were read by the present columns; the next ones have names."""
         self._named = answer.named
         if answer.named:
             self._nameless.settle(answer.tables.keys() - self._doubted)
@@ -129,7 +130,7 @@ class UnloggedAlters:
 
 
 def _as_known(found: Mapping[Table, SourceTable], known: Iterable[Table], *, folds: bool) -> dict[Table, SourceTable]:
-    """By the names under which they are known here, which may be spelt otherwise where the server `folds` names."""
+    """By the names under which they are known here, which may be spelled differently if the server `folds` names."""
     folded = Modes(folds=folds).folded
     answers = {folded(table): schema for table, schema in found.items()}
     return {table: answers[folded(table)] for table in known if folded(table) in answers}

@@ -1,6 +1,6 @@
 """XA transactions of the source that were prepared and have not ended.
 
-Owns: what was delivered of each, and what its end therefore means.
+Owns: what was delivered of each, and so what its end means.
 Must not know: events, rows, positions.
 """
 
@@ -10,9 +10,10 @@ from syncmgr.errors import Code, SyncError
 
 
 class Branches:
-    """Used by one thread. `prepared`: xids since the last delivery. `forgotten`, `committed`: what a batch has to say.
+    """Used by one thread. `prepared`: xids since the last delivery. `forgotten`, `committed`: what a batch has to
+    report.
 
-    An XA transaction that is prepared and ends before anything of it is delivered is as any other.
+    An XA transaction that is prepared and ends before anything of it is delivered is like any other.
     """
 
     def __init__(self, delivered: Mapping[str, bool], address: str) -> None:
@@ -24,7 +25,7 @@ class Branches:
         self.committed: str | None = None
 
     def begin(self, xid: str) -> None:
-        """An xid that begins again has ended without a word: its server lost it in a crash."""
+        """An xid that begins again has ended without a trace: its server lost it in a crash."""
         if xid in self._delivered or xid in self.prepared:
             self.roll_back(xid)
 
@@ -45,7 +46,7 @@ class Branches:
         return in_hand
 
     def roll_back(self, xid: str) -> None:
-        """Of one that was never seen there is nothing to undo."""
+        """For one that was never seen there is nothing to undo."""
         self.prepared.pop(xid, None)
         if xid in self._delivered:
             self._forget(xid)

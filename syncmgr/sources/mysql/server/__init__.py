@@ -1,1 +1,1 @@
-"""What is asked of a MySQL or MariaDB server beside its binlog."""
+"""What is queried from a MySQL or MariaDB server besides its binlog."""

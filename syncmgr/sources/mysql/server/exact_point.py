@@ -1,6 +1,6 @@
-"""The exact point of a table without a key: a reading, and the place in the binlog that goes on from just there.
+"""The exact point of a table without a key: a read, and the place in the binlog that continues from exactly there.
 
-Owns: the hand-shake of our session, which locks the table, with the one that reads, and how long writers wait for it.
+Owns: the handshake of our session, which locks the table, with the one that reads, and how long writers wait for it.
 Must not know: how the rows are read, what is done with them.
 """
 
@@ -37,12 +37,10 @@ IDLE_SECOND: Final = 0.05
 
 
 class ExactPoint:
-    """Of one reading. All raise SOURCE_UNREACHABLE."""
+    """Of one read. All raise SOURCE_UNREACHABLE."""
 
     def __init__(self, address: MysqlAddress, connection: Connection, table: SourceTable, name: str) -> None:
-        """`connection`: a session of its own, which ends with it. `name`: of the reading, random; its session has it,
-        too.
-        """
+        """`connection`: a separate session, ended with it. `name`: of the read, random; its session has it, too."""
         self._address = address
         self._connection = connection
         self._table = table
@@ -99,8 +97,8 @@ class ExactPoint:
 
 
 def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
-    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Other writers go on while it
-    waits, so that one that always has an open writer is never locked.
+    """LOCK TABLES ... READ: granted once no transaction that has written the table is open. Other writers go on while
+    it waits, so a table that always has an open writer is never locked.
 
     Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_WAITS.
     """
@@ -121,16 +119,16 @@ def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why:
 
 
 def await_writers(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:
-    """Until whatever is in the binlog of a table is what a SELECT shows: a transaction is in the binlog before it ends
-    in the engine, and keeps others from locking its tables until then. Raises as `lock` does.
+    """Waits until a SELECT shows everything of a table that is in the binlog: a transaction is in the binlog before it
+    ends in the engine, and prevents others from locking its tables until then. Raises as `lock` does.
     """
     lock(address, connection, table, NO_GTIDS)
     query(connection, "UNLOCK TABLES")
 
 
 def why_unended(address: MysqlAddress, connection: Connection, tables: Sequence[SourceTable]) -> SyncError | None:
-    """None: every transaction that the binlog had of these tables when this was asked is shown by each later SELECT.
-    Else why that is not known: one may not be locked, or is by somebody who does not end.
+    """None: each later SELECT shows every transaction on these tables that the binlog had at the time of the call.
+    Otherwise why that is not known: one may not be locked, or is locked by a session that does not end.
     """
     try:
         for table in tables:

@@ -1,6 +1,6 @@
-"""What the user of a job lacks on a server, all of it at once.
+"""What privileges the user of a job lacks on a server, all of them at once.
 
-Owns: the questions that show it, and the GRANT that gives it.
+Owns: the queries that show it, and the GRANT that gives it.
 Must not know: jobs, what a privilege is used for.
 """
 
@@ -29,7 +29,7 @@ REPLICATION_SLAVE: Final = "REPLICATION SLAVE"
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """A privilege, and what it is lacked on: everything, a database, or a table of one."""
+    """A privilege, and where it is missing: on everything, a database, or a table of one."""
 
     privilege: str
     on: tuple[str, ...] = ()
@@ -67,13 +67,13 @@ def grants_missing(address: MysqlAddress, connection: Connection, lacking: Itera
 
 
 def unreadable(connection: Connection, tables: Sequence[Table]) -> list[Table]:
-    """Those on which SELECT lacks. One that is not there is none of them."""
+    """Those on which SELECT is missing. A table that does not exist is not among them."""
     asked = {table: f"SELECT 1 FROM {quoted(table)} LIMIT 0" for table in tables}  # noqa: S608 - quoted
     return [table for table, text in asked.items() if _is_denied(connection, text, SELECT_DENIED, NO_SUCH)]
 
 
 def unlockable(address: MysqlAddress, connection: Connection, tables: Sequence[Table]) -> list[Table]:
-    """Those on which LOCK TABLES lacks. A transaction that has one locked now says nothing of the grant."""
+    """Those on which LOCK TABLES is missing. A transaction that has one locked now says nothing about the grant."""
     query(connection, f"SET SESSION lock_wait_timeout = {address.locking.wait}")
     return [table for table in tables if _is_unlockable(connection, table)]
 

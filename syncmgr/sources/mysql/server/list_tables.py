@@ -1,6 +1,6 @@
 """Which tables a server has.
 
-Owns: the questions about whole databases.
+Owns: the queries about whole databases.
 Must not know: what is done with the tables.
 """
 
@@ -20,8 +20,8 @@ KINDS: Final = ("BASE TABLE", VERSIONED)
 
 
 def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Found]:
-    """The tables that may be seen, without views, of the databases that are like one of these patterns of LIKE; those
-    that are refused, too: nobody may think that they are synced.
+    """The visible tables, without views, of the databases that match one of these LIKE patterns; including refused
+    ones: they must not be mistaken for synced.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
@@ -39,7 +39,7 @@ def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Foun
 
 
 def _ask_for_new_statistics(connection: Connection) -> None:
-    """MySQL's may be a day old; MariaDB's never are, and it does not know the word."""
+    """MySQL's may be a day old; MariaDB's never are, and it does not have the variable."""
     try:
         query(connection, "SET SESSION information_schema_stats_expiry = 0")
     except err.MySQLError as error:

@@ -1,6 +1,6 @@
 """MERGE tables, whose rows are those of MyISAM tables.
 
-Owns: which of them show the rows of a table. What is written through one is in the binlog under its name alone.
+Owns: which of them show the rows of a table. What is written through one is in the binlog only under its name.
 Must not know: jobs, what is done about it.
 """
 
@@ -16,7 +16,7 @@ from syncmgr.sources.mysql.address import Connection, query
 from syncmgr.sources.mysql.server.tables import quoted
 
 CHILD_ENGINE: Final = "MyISAM"  # no other engine has rows for a MERGE table
-BROKEN: Final = frozenset({1146, 1168})  # gone meanwhile, or its tables do not fit, so that nobody can write through it
+BROKEN: Final = frozenset({1146, 1168})  # deleted meanwhile, or its tables do not fit, so it takes no writes
 MODES: Final = Modes(mariadb=True)  # reads the options of both servers
 
 

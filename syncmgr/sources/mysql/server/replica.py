@@ -1,6 +1,6 @@
 """A replica whose rows a snapshot reads, so that the source is spared.
 
-Owns: what must hold of it, so that the source's binlog goes on where its rows end.
+Owns: what must be true of it, so that the source's binlog continues where its rows end.
 Must not know: chunks, jobs, who reads.
 """
 
@@ -21,7 +21,7 @@ TRIES: Final = 5
 def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[SourceTable], server: str) -> Position:
     """What the replica has executed: a lower bound of whatever is read from it later. `server`: the source's id.
 
-    Raises SOURCE_UNSUPPORTED where it is no replica of the source, or its tables are other ones; REPLICA_FILTERED,
+    Raises SOURCE_UNSUPPORTED if it is not a replica of the source, or its tables differ; REPLICA_FILTERED,
     SOURCE_GRANT_MISSING, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
     with closing(connect(replica)) as connection, naming_failures(replica):
@@ -34,8 +34,7 @@ def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[Sourc
 def check_reaches(replica: MysqlAddress, start: Position, source: MysqlAddress) -> None:
     """Whether its rows are those of the job: as new as its start, and none that the source does not have.
 
-    Raises SOURCE_UNREACHABLE while it is behind the start, SOURCE_UNSUPPORTED where it went ways of its own,
-    REPLICA_FILTERED.
+    Raises SOURCE_UNREACHABLE while it is behind the start, SOURCE_UNSUPPORTED if it has diverged, REPLICA_FILTERED.
     """
     with closing(connect(replica)) as connection, naming_failures(replica):
         _check_server(replica, Server(replica, connection))
@@ -69,7 +68,7 @@ def _check_server(replica: MysqlAddress, server: Server) -> None:
 
 
 def _settled(replica: MysqlAddress, connection: Connection, tables: Sequence[SourceTable]) -> GtidSet:
-    """What it has executed while its tables were those of the source, before and after it was asked."""
+    """What it had executed while its tables were those of the source, before and after the query."""
     for _ in range(TRIES):
         differ = _differing(connection, tables)
         executed = _executed(connection)

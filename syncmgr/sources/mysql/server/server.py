@@ -1,6 +1,6 @@
-"""A server as one connection finds it: its settings, where its binlog ends, what it calls a missing grant.
+"""A server as one connection finds it: its settings, where its binlog ends, its errors for a missing grant.
 
-Owns: the questions that CREATE SYNC and a snapshot share.
+Owns: the queries that CREATE SYNC and a snapshot share.
 Must not know: jobs, tables, how the stream is read.
 """
 
@@ -51,7 +51,7 @@ class Server:
 
     @property
     def logs_cascades(self) -> bool:
-        """Whether rows that a foreign key changes have events; of the older servers the engine changes them unseen."""
+        """Whether rows that a foreign key changes have events; on older servers the engine changes them unseen."""
         return self.variables.get(NATIVE_KEYS) == OFF
 
     @property
@@ -61,7 +61,7 @@ class Server:
 
     @property
     def keys_beside(self) -> bool:
-        """Whether REFERENCES beside a column makes a foreign key."""
+        """Whether REFERENCES next to a column makes a foreign key."""
         return self.mariadb or int(self.variables["version"].split(".")[0]) >= KEYS_BESIDE
 
     @property
@@ -70,11 +70,13 @@ class Server:
 
     @property
     def why_not_shared(self) -> str | None:
-        """Why its GTIDs lead to no other server of its history; None: they do."""
+        """Why its GTIDs cannot be used on other servers of its history; None: they can."""
         return why_not_shared(self.variables, by_gtid=self.by_gtid)
 
     def system_zone(self) -> str:
-        """What the server calls its own time zone. Who starts it with TZ=UTC-8 has given that name to another zone."""
+        """What the server calls its own time zone. If it was started with TZ=UTC-8, that name stands for another
+        zone.
+        """
         name = self.variables.get("system_time_zone", "")
         noon = "2000-01-01 12:00:00"
         [row] = query(self._connection, "SELECT CAST(CONVERT_TZ(%s, '+00:00', 'SYSTEM') AS CHAR) shown", noon)
@@ -106,7 +108,7 @@ class Server:
             raise SyncError(Code.REPLICA_FILTERED, address=self._address.label, reason=reason)
 
     def hidden(self) -> Iterator[Lacking]:
-        """What it may not be asked, for want of a grant."""
+        """The query that fails for lack of a grant."""
         asks: list[Callable[[], object]] = [self._binlog_status]
         if without_replicated(self.variables) is not None and not self.in_galera:
             asks.append(self._replicates)
@@ -130,7 +132,7 @@ class Server:
 
     @property
     def _has_fine_grants(self) -> bool:
-        """MariaDB 10.5 has parted REPLICATION CLIENT."""
+        """MariaDB 10.5 has split REPLICATION CLIENT."""
         major, minor = self.variables["version"].split(".")[:2]
         return (int(major), int(minor)) >= (10, 5)
 
@@ -142,7 +144,7 @@ class Server:
         return {str(row["Log_name"]): int(row["File_size"]) for row in self.privileged("SHOW BINARY LOGS")}
 
     def end(self) -> Position:
-        """Of the binlog, as a place in its files alone. Raises SOURCE_GRANT_MISSING."""
+        """Of the binlog, only as a place in its files. Raises SOURCE_GRANT_MISSING."""
         return self._end_in(self._binlog_status()[0])
 
     def _end_in(self, row: dict[str, Any]) -> Position:
@@ -156,7 +158,7 @@ class Server:
         return replace(self._end_in(row), gtids=str(GtidSet.parse(row["Executed_Gtid_Set"])))
 
     def latest_shown(self) -> Position:
-        """MariaDB alone says up to where in the binlog a consistent read sees."""
+        """Only MariaDB says up to where in the binlog a consistent read sees."""
         query(self._connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         rows = query(self._connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")
         query(self._connection, "COMMIT")

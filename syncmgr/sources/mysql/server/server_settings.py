@@ -1,6 +1,6 @@
-"""What a server's settings mean for those who read its binlog.
+"""What a server's settings mean for readers of its binlog.
 
-Owns: the values that hold for one connection, and how they follow from the server's variables.
+Owns: the values that apply to one connection, and how they follow from the server's variables.
 Must not know: sockets, events, tables.
 """
 
@@ -14,9 +14,9 @@ SESSION_DEFAULTS: Final = (10, 10)  # of MariaDB, the first version
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerSettings:
-    """`id`: as a position names it. `named`: its table maps have the names of columns. `folds`: it compares names of
-    tables without case; `lowers`: it keeps them in lower case. `explicit_defaults`: its
-    explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
+    """`id`: as a position names it. `named`: its table maps have column names. `folds`: it compares names of tables
+    without case; `lowers`: it stores them in lower case. `explicit_defaults`: its explicit_defaults_for_timestamp,
+    which applies if an event does not state that of the session; `session_defaults`:
     those of a MariaDB do. `system_zone`: what it calls its own time zone. `logs_cascades`: its binlog has the rows that
     foreign keys change; `keys_beside`: as of Modes.
     """
@@ -36,7 +36,7 @@ class ServerSettings:
 
 
 def settings_of(server: Server) -> ServerSettings:
-    """Asks the server for its time zone. Raises as `query` does."""
+    """Queries the server for its time zone. Raises as `query` does."""
     variables = server.variables
     version = tuple(int(part) for part in variables["version"].split(".")[:2])
     return ServerSettings(
@@ -47,7 +47,7 @@ def settings_of(server: Server) -> ServerSettings:
         in_galera=server.in_galera,
         folds=int(variables["lower_case_table_names"]) > 0,
         lowers=variables["lower_case_table_names"] == "1",
-        # MySQL is to lose the variable, and be as if it were ON.
+        # MySQL will drop the variable, and behave as if it were ON.
         explicit_defaults=variables.get("explicit_defaults_for_timestamp", "ON") == "ON",
         session_defaults=server.mariadb and version >= SESSION_DEFAULTS,
         system_zone=server.system_zone(),

@@ -1,6 +1,7 @@
-"""What a snapshot asks a server beside the rows: where to cut a table, where the binlog ends, what it still holds.
+"""What a snapshot queries from a server besides the rows: where to cut a table, where the binlog ends, what it still
+holds.
 
-Owns: the questions, and a key's values as literals that only the server compares.
+Owns: the queries, and a key's values as literals that only the server compares.
 Must not know: who reads the chunks, what is done with them, jobs.
 """
 
@@ -43,28 +44,28 @@ REACHED: Final = frozenset({Order.SAME, Order.AFTER})
 
 
 class MysqlSnapshot:
-    """Each question has a connection of its own; they come rarely.
+    """Each query has a connection of its own; they are rare.
 
     All raise SOURCE_UNREACHABLE and SOURCE_ACCESS_DENIED.
     """
 
     def __init__(self, addresses: Sequence[MysqlAddress], replica: MysqlAddress | None = None) -> None:
-        """`replica`: where tables are cut and read, in place of the source."""
+        """`replica`: where tables are cut and read, instead of the source."""
         self._addresses = tuple(addresses)
         self._address = self._addresses[0]
         self._replica = replica
         self._sessions = Sessions()
 
     def give_up(self) -> None:
-        """Whatever is being asked, and will be, ends with INTERRUPTED. Returns at once."""
+        """All present and future queries end with INTERRUPTED. Returns at once."""
         self._sessions.give_up()
 
     def settle(self, start: Position) -> MysqlChunks:
-        """Of the server whose rows are read: the one at which the job began, which is the one that is asked from now
-        on, or its replica.
+        """Of the server whose rows are read: the one at which the job began, which is queried from now on, or its
+        replica.
 
-        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog. Nor
-        does what the binlog has before a SELECT shows it, for which we wait a moment.
+        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog. The
+        same for what the binlog has before a SELECT shows it, so we wait a moment.
         """
         error = None
         for address in self._addresses:
@@ -85,9 +86,10 @@ class MysqlSnapshot:
         raise error
 
     def await_seen(self, table: SourceTable, start: Position) -> None:
-        """Until a SELECT shows all that the binlog has of a table up to a place that is known by its file alone.
+        """Waits until a SELECT shows everything that the binlog has of a table up to a place that is known only by
+        file.
 
-        Who has written the table keeps others from locking it until his transaction has ended in the engine, too.
+        A writer of the table prevents others from locking it until its transaction has ended in the engine, too.
         Raises SNAPSHOT_REFUSED, SNAPSHOT_WAITS, SNAPSHOT_BROKEN.
         """
         if start.gtids or start.offset <= FIRST_OFFSET:
@@ -104,19 +106,19 @@ class MysqlSnapshot:
         """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that
         are estimated, in MySQL's words; "": all.
 
-        Raises SNAPSHOT_BROKEN where the table is gone.
+        Raises SNAPSHOT_BROKEN if the table is missing.
         """
         with self._connected(self._replica) as connection:
             return _Planning(connection, table, key, wanted_rows).plan(where)
 
     def end(self) -> Position:
-        """Behind every transaction that a SELECT has shown up to now."""
+        """The place after every transaction that a SELECT has shown so far."""
         with self._connected() as connection:
             return Server(self._address, connection).latest()
 
     @contextlib.contextmanager
     def exact(self, table: SourceTable, name: str, known: Collection[str]) -> Iterator[ExactPoint]:
-        """The hand-shake with whoever reads a table by the statements of job/snapshot/handshake.py.
+        """The handshake with the reader of a table by the statements of job/snapshot/handshake.py.
 
         `known`: XA transactions whose prepared rows were read without those of this table: these would come neither
         with its rows nor with their commit. MySQL keeps the table locked until they end, MariaDB does not. Raises
@@ -128,16 +130,16 @@ class MysqlSnapshot:
             yield ExactPoint(self._address, connection, table, name)
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
-        """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""
+        """Raises SNAPSHOT_BROKEN if a wanted column is no longer what it was when the job was created."""
         for address in (self._replica, self._address) if self._replica else (self._address,):
             with self._connected(address) as connection:
                 for table, wanted in tables:
                     _check_same(connection, table, wanted)
 
     def check_held(self, start: Position) -> float | None:
-        """Hours for which the server keeps its binlog, None: until somebody purges it.
+        """Hours for which the server keeps its binlog, None: until it is purged.
 
-        Raises SOURCE_POSITION_LOST where it does not reach back to `start` any more.
+        Raises SOURCE_POSITION_LOST if it no longer reaches back to `start`.
         """
         with self._connected() as connection:
             server = Server(self._address, connection)
@@ -150,7 +152,7 @@ class MysqlSnapshot:
 
     @contextlib.contextmanager
     def _connected(self, address: MysqlAddress | None = None) -> Iterator[Connection]:
-        """To the source, where no other is given."""
+        """To the source, if no other is given."""
         asked = address or self._address
         with self._sessions.open(asked) as connection, naming_failures(asked):
             query(connection, AS_CHUNKS_READ)
@@ -164,7 +166,9 @@ def _refuse_prepared(table: SourceTable, xids: Collection[str]) -> None:
 
 
 def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
-    """Until every SELECT shows all up to there. Without GTIDs CREATE SYNC has chosen a start where that is so."""
+    """Waits until every SELECT shows everything up to there. Without GTIDs CREATE SYNC has chosen a start for which
+    that is true.
+    """
     if not start.gtids:
         return
     deadline = time.monotonic() + SHOWN_SECOND
@@ -238,7 +242,7 @@ class _Planning:
         return row["low"], row["high"]
 
     def _walked(self, key: tuple[SourceColumn, ...], size: int) -> Iterator[Bound]:
-        """Every `size`-th row of the index, each sought behind the one before."""
+        """Every `size`-th row of the index, each searched after the one before."""
         names = [quoted_column(column.name) for column in key]
         items = ", ".join(f"{_selectable(column)} v{place}" for place, column in enumerate(key))
         order = ", ".join(names)
@@ -254,7 +258,7 @@ class _Planning:
 
 
 def _selectable(column: SourceColumn) -> str | None:
-    """The form in which a key's value is asked for; None for types that compare otherwise than their literals."""
+    """The form in which a key's value is queried; None for types that compare differently from their literals."""
     name = quoted_column(column.name)
     if column.type in INTEGER_BITS or column.type == "decimal":
         return name
@@ -263,7 +267,7 @@ def _selectable(column: SourceColumn) -> str | None:
     return f"HEX({name})" if column.type in AS_BYTES else None
 
 
-def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever the driver made of it
+def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever type the driver returns
     """Text stays in its own charset, so that the column's collation compares."""
     if column.type in AS_BYTES:
         return f"{'_' + column.charset + ' ' if column.charset else ''}x'{value}'"
@@ -288,12 +292,12 @@ def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str
 
 
 def _is_same(before: SourceColumn, after: SourceColumn) -> bool:
-    """But for a charset that the statement that made the column left to the server."""
+    """Except for a charset that the statement that created the column left to the server."""
     return before == (after if before.charset is not None else replace(after, charset=None))
 
 
 def _told(column: SourceColumn | None, other: SourceColumn | None) -> str:
-    """With what the type does not tell, where the types are the same."""
+    """With what the type does not show, if the types are the same."""
     if column is None:
         return "gone"
     if other is None or column.text != other.text:

@@ -1,13 +1,13 @@
-"""What a server tells of objects that are not synced: what they are, which triggers they have.
+"""What a server shows of objects that are not synced: what they are, which triggers they have.
 
-Owns: the questions, and how long a server may take to answer them.
-Must not know: why they are asked, what is made of the answers.
+Owns: the queries, and how long a server may take to answer them.
+Must not know: why they are sent, how the answers are used.
 
 MySQL's information_schema reads its dictionary, and opens no table. SHOW CREATE TABLE of a view opens what it shows:
-beside an ALTER TABLE of that, threads of MySQL 9.7 hung in it after their clients had gone, and the ALTER with them.
-MariaDB answers SHOW CREATE TABLE without a temporary table, while its information_schema makes one of Aria where
-triggers are asked, as SHOW COLUMNS does: so they are asked of one table at a time, by its exact name, last, and never
-where the answer would be empty for want of a grant.
+during an ALTER TABLE of that, threads of MySQL 9.7 hung in it after their clients were gone, and the ALTER with them.
+MariaDB answers SHOW CREATE TABLE without a temporary table, while its information_schema makes one of Aria when
+triggers are queried, as SHOW COLUMNS does: so they are queried for one table at a time, by its exact name, last, and
+never if the answer would be empty for lack of a grant.
 """
 
 import contextlib
@@ -71,8 +71,8 @@ _TRIGGERS: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
-    """Whole seconds, with one `question`, and with those of a `round`, which come at once; what is left of that is
-    asked again.
+    """Whole seconds, for one `question`, and for those of a `round`, which are sent at once; what is left of that is
+    queried again.
     """
 
     question: int = 5
@@ -87,7 +87,7 @@ def asked(
     opened: Callable[[socket.socket], None],
     patience: Patience,
 ) -> Answers:
-    """Of as many as there was time for, at least one. `server`: whose answers count, as a position names it.
+    """Of as many as there was time for, at least one. `server`: the one whose answers count, as a position names it.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_GRANT_MISSING.
     """
@@ -104,7 +104,7 @@ def asked(
 
 def _answers(connection: Connection, unasked: Unasked, modes: Modes, patience: Patience) -> Answers:
     query(connection, _PLAIN, patience.question)
-    modes = replace(modes, ansi_quotes=False, no_backslash=False, oracle=False)  # the answers are written as it says
+    modes = replace(modes, ansi_quotes=False, no_backslash=False, oracle=False)  # the answers follow it
     ends = time.monotonic() + patience.round
     grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
     shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
@@ -158,7 +158,7 @@ def _text(row: dict[str, Any]) -> str:
 
 
 def _failure(error: err.MySQLError) -> Shape:
-    """Raises it where it says nothing of the table."""
+    """Raises it if it says nothing about the table."""
     number = error.args[0] if error.args else 0
     if number in NO_SUCH:
         return Gone()
@@ -170,7 +170,7 @@ def _failure(error: err.MySQLError) -> Shape:
 
 
 def _is_answer(error: err.MySQLError) -> bool:
-    """Whether it says something of the object, and not that the server has no time, or is gone."""
+    """Whether it is about the object, not about a server that is out of time, or gone."""
     number = error.args[0] if error.args else 0
     return isinstance(number, int) and number not in TRANSIENT and 1000 <= number < 2000
 
@@ -184,7 +184,7 @@ def _triggers(connection: Connection, table: Table, grants: Iterable[str], modes
 
 
 def _function(connection: Connection, name: Table, grants: Iterable[str], modes: Modes) -> Function:
-    """MySQL shows it to its definer, and to who has SHOW_ROUTINE; the text is NULL to who may only run it."""
+    """MySQL shows it to its definer, and to users with SHOW_ROUTINE; the text is NULL to users who may only run it."""
     try:
         row = query(connection, f"SHOW CREATE FUNCTION {quoted(name)}")[0]
     except err.MySQLError as error:

@@ -1,6 +1,6 @@
-"""What a server tells of a table: its columns and its keys.
+"""What a server shows of a table: its columns and its keys.
 
-Owns: the questions to information_schema, and how an answer becomes a SourceTable.
+Owns: the queries to information_schema, and how an answer becomes a SourceTable.
 Must not know: jobs, binlogs, what is done with a table.
 """
 
@@ -27,7 +27,7 @@ _COLUMN: Final = (
 
 
 def schema_of(connection: Connection, table: Table) -> SourceTable | None:
-    """Under the name that the server has for it; None where there is no such table. Raises pymysql's errors."""
+    """Under the name that the server has for it; None if there is no such table. Raises pymysql's errors."""
     rows = query(
         connection,
         f"SELECT TABLE_SCHEMA db, TABLE_NAME tab, {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
@@ -64,7 +64,7 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
-    """Those that are there, without their keys and charsets, by one question."""
+    """Those that exist, without their keys and charsets, by one query."""
     if not tables:
         return {}
     rows = query(
@@ -109,16 +109,16 @@ def _grouped(rows: Iterable[dict[str, Any]]) -> tuple[UniqueKey, ...]:
 
 
 def cascades(connection: Connection, table: Table) -> bool:
-    """Whether a foreign key changes its rows beside the statements on it.
+    """Whether a foreign key changes its rows besides the statements on it.
 
-    Of its definition: MariaDB shows the constraints in information_schema only to who may write.
+    Of its definition: MariaDB shows the constraints in information_schema only to users who may write.
     """
     definition = query(connection, f"SHOW CREATE TABLE {quoted(table)}")[0]["Create Table"]
     return _CASCADE.search(definition) is not None
 
 
 def source_column(row: dict[str, Any], key: int) -> SourceColumn:
-    """A column as information_schema tells it; sizes that the type does not have are 0, as in a table map."""
+    """A column as information_schema describes it; sizes that the type does not have are 0, as in a table map."""
     word = row["word"].lower()
     fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
     has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
@@ -144,5 +144,5 @@ def _length(word: str, row: dict[str, Any]) -> int | None:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """A table, or what else names are of, in a statement."""
+    """A table, or another named object, in a statement."""
     return ".".join("`" + name.replace("`", "``") + "`" for name in names)

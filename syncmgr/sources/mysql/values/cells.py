@@ -1,6 +1,6 @@
 """Cells of one column in the binlog's own encoding, and how Arrow arrays are made of what they hold.
 
-Owns: where cells are, how numbers are read from them, what becomes of those that Arrow cannot hold.
+Owns: where cells are, how numbers are read from them, what happens to those that Arrow cannot hold.
 Must not know: the encoding of any type, events, rows, tables.
 """
 
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from syncmgr.job.types.cells import Bools, Ints, UnholdableError, validity
 
-PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
+PADDING: Final = 64  # bytes after the last event: a NULL at its end may be read as if it were a value of 30 bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cells:
-    """n cells of one column. `start`: where in `data` each begins; `size`: bytes of each, None where all are alike.
+    """n cells of one column. `start`: where in `data` each begins; `size`: bytes of each, None if all are equal.
 
-    `valid`: False where NULL, None where nothing is NULL. `idle`: True where nobody will look at the value (the
-    columns of a deleted row beside its key): an unholdable value there is NULL. `exact`: a text must come back from
-    what is made of it. `data` is padded by PADDING bytes. `unheld`: takes the place, the text and the reason of each
-    unholdable value, which is then NULL; None: the first is an error.
+    `valid`: False where NULL, None if nothing is NULL. `idle`: True where the value is never read (the columns of a
+    deleted row besides its key): an unholdable value there is NULL. `exact`: a text must be recoverable from the
+    result. `data` is padded by PADDING bytes. `unheld`: receives the place, the text and the reason of each unholdable
+    value, which is then NULL; None: the first is an error.
     """
 
     data: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class Cells:
         return (self.read("<u8") & np.uint64((1 << (8 * width)) - 1)).astype(np.int64)
 
     def holding(self, bad: Bools, show: Callable[[int], str], reason: str) -> Bools | None:
-        """The validity with unholdable cells taken out. Raises UnholdableError for the first that is looked at."""
+        """The validity without unholdable cells. Raises UnholdableError for the first that is read."""
         if self.valid is not None:
             bad = bad & self.valid
         if not bad.any():

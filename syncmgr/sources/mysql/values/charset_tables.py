@@ -1,6 +1,6 @@
 """What the bytes of the 8-bit charsets mean, as MySQL 9.7 itself converts them.
 
-Owns: the table. Bytes that mean nothing are U+FFFD; where only the upper half is told, the lower half is ASCII.
+Owns: the table. Bytes without a meaning are U+FFFD; if only the upper half is given, the lower half is ASCII.
 Must not know: who decodes.
 """
 

@@ -34,7 +34,7 @@ MULTI_BYTE: Final = {
 NO_CHARACTER: Final = "\ufffd"
 SUBSTITUTES: Final = {"tis620": NO_CHARACTER}  # of a code without a character; "?" in every other charset
 
-# Where MySQL and Python's codec part, or only MySQL knows the character: MySQL's reading.
+# Where MySQL and Python's codec differ, or only MySQL knows the character: MySQL's reading.
 _OVERRIDES: Final[Mapping[str, Mapping[bytes, str]]] = {
     "big5": dict.fromkeys(
         (b"\xa1\x5a", b"\xa1\xc3", b"\xa1\xc5", b"\xa1\xfe", b"\xa2\x40", b"\xa2\xcc", b"\xa2\xce"), "\ufffd"
@@ -55,7 +55,7 @@ _OVERRIDES: Final[Mapping[str, Mapping[bytes, str]]] = {
 }
 
 
-# What a character looks like, whether or not there is one. Of the others every codec knows all that are well-formed.
+# The form of a character, whether it exists or not. For the other charsets the codecs know all well-formed ones.
 _EUC: Final = rb"[\x00-\x7f]|\x8e[\xa1-\xdf]|[\xa1-\xfe][\xa1-\xfe]|\x8f[\xa1-\xfe][\xa1-\xfe]"
 _SJIS: Final = rb"[\x00-\x7f\xa1-\xdf]|[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]"
 _SHAPES: Final[Mapping[str, re.Pattern[bytes]]] = {
@@ -75,7 +75,7 @@ _SHAPES: Final[Mapping[str, re.Pattern[bytes]]] = {
 
 
 class UndecodableError(ValueError):
-    """Bytes that are no text of their charset. `cell`: which value of the column, counted from 0."""
+    """Bytes that are not text in their charset. `cell`: which value of the column, counted from 0."""
 
     def __init__(self, cell: int) -> None:
         super().__init__(f"cell {cell}")
@@ -103,9 +103,9 @@ def is_text(charset: str, value: bytes, *, exact: bool = False) -> bool:
 
 
 def decode(charset: str, cells: pa.Array, *, exact: bool = False) -> pa.Array:
-    """From binary to string. `exact`: a code without a character is no text, since two of them would look alike.
+    """From binary to string. `exact`: a code without a character is not text, since two of them would look the same.
 
-    Raises UndecodableError for the first cell that is no text, KeyError for no charset.
+    Raises UndecodableError for the first cell that is not text, KeyError for an unknown charset.
     """
     if charset in UTF8:
         return _utf8(cells)
@@ -124,7 +124,7 @@ def _utf8(cells: pa.Array) -> pa.Array:
 
 
 def _ucs2(value: bytes) -> str:
-    """It has no surrogates; two of them are no character."""
+    """It has no surrogates; two of them are not a character."""
     text = value.decode(MULTI_BYTE["ucs2"])
     if max(text, default="") > "\uffff":
         raise UnicodeDecodeError("ucs2", value, 0, len(value), "surrogates")
@@ -173,7 +173,7 @@ def _character_by_character(value: bytes, *, charset: str, substitute: str | Non
 
 @cache
 def _beyond(charset: str) -> Mapping[bytes, str]:
-    """What Python's codec does not know, or reads otherwise than MySQL."""
+    """What Python's codec does not know, or reads differently from MySQL."""
     runs = {**RUNS.get(charset, {}), **PRIVATE_ROWS.get(charset, {})}
     told = {
         (int(first, 16) + place).to_bytes(len(first) // 2, "big"): character

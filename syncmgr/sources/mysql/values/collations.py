@@ -1,6 +1,6 @@
 """Collation ids and what charset each belongs to.
 
-Owns: the table, as MySQL 9.7 and MariaDB 10.11 tell it in information_schema; their ids never collide.
+Owns: the table, as MySQL 9.7 and MariaDB 10.11 list it in information_schema; their ids never collide.
 Must not know: how a charset is decoded.
 """
 
@@ -64,4 +64,4 @@ def _ids(text: str) -> list[int]:
 
 
 CHARSET_OF: Final = {number: charset for charset, ids in _ROWS for number in _ids(ids)}
-BINARY: Final = 63  # the collation id of bytes that are no text
+BINARY: Final = 63  # the collation id of bytes that are not text

@@ -16,7 +16,7 @@ from syncmgr.sources.mysql.values.cells import Cells, array, of_labels
 from syncmgr.sources.mysql.values.table_map import Field
 
 MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
-SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits
+SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same for the stored integer, with an even number of digits
 MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0])
 NO_DATE: Final = "there is no such date"
 

@@ -32,7 +32,7 @@ IMAGE_OF: Final = {
     wire.DELETE_V1: Image.DELETED,
     wire.DELETE_V2: Image.DELETED,
 }
-# Of one event: each is a step of Python and takes some hundred bytes, since only events are walked side by side.
+# Of one event: each is a step of Python and takes a few hundred bytes, since only events are walked in parallel.
 MOST_CELLS: Final = 4_000_000
 
 
@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowEvents:
-    """Events one behind the other in `data`, in plain form, padded by PADDING bytes; `ends`: where each ends, without
+    """Consecutive events in `data`, in plain form, padded by PADDING bytes; `ends`: where each ends, without
     checksum.
 
     `file`: that of the binlog in which all of them are.
@@ -91,7 +91,7 @@ class RowsDecoder:
             return self._decode(data, begins, ends, None if unheld is None else _Tolerance(events.file, unheld))
         except MalformedEventError:
             raise
-        except (IndexError, ValueError) as error:  # a cursor left the buffer, or found what no row holds
+        except (IndexError, ValueError) as error:  # a cursor left the buffer, or found something that no row contains
             raise MalformedEventError(f"a rows event of {self._table.label} cannot be read") from error
 
     def _decode(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, tolerance: "_Tolerance | None") -> pa.Table:
@@ -253,7 +253,7 @@ class RowsDecoder:
 
 
 class _Tolerance:
-    """Takes what cannot be held, image by image, and says of which row it is."""
+    """Receives what cannot be held, image by image, and finds its row."""
 
     def __init__(self, file: str, unheld: list[Unheld]) -> None:
         self._file = file
@@ -261,7 +261,7 @@ class _Tolerance:
         self._found: list[tuple[str, Ints | None, list[tuple[int, str, str]]]] = []
 
     def of(self, column: str, kept: Ints | None) -> list[tuple[int, str, str]]:
-        """Where the cells of a column go that are those of the images `kept`, of all for None."""
+        """The target of a column's cells for the images `kept`, for all if None."""
         taken: list[tuple[int, str, str]] = []
         self._found.append((column, kept, taken))
         return taken
@@ -273,7 +273,7 @@ class _Tolerance:
         for column, kept, taken in self._found:
             for cell, shown, reason in taken:
                 row = row_of.get(cell if kept is None else int(kept[cell]))
-                if row is not None:  # else nobody has asked for that image
+                if row is not None:  # otherwise that image was not requested
                     self._unheld.append(Unheld(row=row, column=column, shown=shown, reason=reason))
         at = begins[image]
         when, offset = (_u32(data, at + place) for place in (0, 13))

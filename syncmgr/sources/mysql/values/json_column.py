@@ -1,7 +1,8 @@
 """A column of MySQL's binary JSON -> the texts that MySQL prints, all documents of a batch at once.
 
 Owns: the walk from level to level of nesting, in which the values of one kind of all documents are one array.
-Must not know: columns' types, events. Few values, and bytes that MySQL would not write so, are left to json_text.
+Must not know: columns' types, events. Few values, and bytes that MySQL would not write like that, are left to
+json_text.
 """
 
 from typing import Any, Final
@@ -33,7 +34,7 @@ from syncmgr.sources.mysql.values.json_text import (
 )
 from syncmgr.sources.mysql.wire import MalformedEventError
 
-FEW: Final = 64  # values for which one by one is as fast
+FEW: Final = 64  # values for which one at a time is as fast
 LENGTH_BYTES: Final = 5  # of a string, at most
 HEADER, ENTRY = 4, 3  # bytes that a container and each of its entries take, at least
 
@@ -48,7 +49,7 @@ _ESCAPED: Final = np.isin(np.arange(256), [*range(32), ord('"'), ord("\\")])
 
 
 class _OddError(ValueError):
-    """MySQL would not have written these bytes so; they may still mean something."""
+    """MySQL would not have written these bytes like that; they may still mean something."""
 
 
 def texts(data: NDArray[np.uint8], start: Ints, size: Ints, valid: Bools | None) -> pa.Array:
@@ -78,9 +79,9 @@ def _one_by_one(data: NDArray[np.uint8], start: Ints, size: Ints, valid: Bools |
 
 
 class _Documents:
-    """Some documents, none empty. All places are those in `data`; `doc`: to which document each value belongs.
+    """Some documents, none empty. All places are those in `data`; `doc`: the document of each value.
 
-    What they hold is charged to each, so that parts that point at each other cannot make it grow without end: bytes
+    What they hold is charged to each, so that parts that point at each other cannot make it grow without bound: bytes
     that MySQL wrote are charged once, and never more than there are.
     """
 
@@ -95,7 +96,7 @@ class _Documents:
         return self._values(kinds, self._start + 1, np.arange(len(self._start)), 0)
 
     def _values(self, kinds: NDArray[np.uint8], at: Ints, doc: Ints, depth: int) -> pa.Array:
-        """Values that begin `at`, which all stand at one depth of nesting."""
+        """Values that begin `at`, all at one depth of nesting."""
         if len(kinds) < FEW:
             return self._few(kinds, at, doc, depth)
         first = int(kinds[0])
@@ -146,7 +147,7 @@ class _Documents:
         return words.take(pa.array(of.astype(np.int32)))
 
     def _strings(self, at: Ints, doc: Ints) -> pa.Array:
-        """Each begins with its length, seven bits a byte, lowest first."""
+        """Each begins with its length, seven bits per byte, lowest first."""
         size, begin, more = np.zeros(len(at), np.int64), at, np.ones(len(at), np.bool_)
         for place in range(LENGTH_BYTES):
             byte = self._data[at + place].astype(np.int64)
@@ -161,7 +162,7 @@ class _Documents:
         self._check_ends(begin + size, doc)
         self._charge(doc, size)
         if (begin[1:] < begin[:-1] + size[:-1]).any():
-            raise _OddError  # not one behind the other
+            raise _OddError  # not consecutive
         words = slices(self._data, begin, size, None).cast(pa.string())
         quoted = pc.binary_join_element_wise('"', words, '"', "")
         _, offsets, letters = words.buffers()

@@ -48,7 +48,7 @@ _SHAPES: dict[tuple[bytes, bytes], Shape] = {}
 
 
 class _Left:
-    """How much a document may still hold; one whose parts point at each other would have no end."""
+    """How much a document may still hold; one whose parts point at each other would never end."""
 
     __slots__ = ("left",)
 
@@ -120,7 +120,7 @@ def _string(data: bytes, at: int, left: _Left, _depth: int = 0) -> str:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Seven bits a byte, lowest first; five bytes at most."""
+    """Seven bits per byte, lowest first; five bytes at most."""
     size = 0
     for place in range(5):
         byte = data[at + place]
@@ -175,7 +175,7 @@ def _add_shape(shape_of: tuple[bytes, bytes], kind: int, data: bytes, at: int) -
 
 
 def _reader(kind: int) -> Reader:
-    """What makes a word of a value whose place is known; None: it stands in its slot, where a literal stands too."""
+    """The function that makes text of a value whose place is known; None: it is in its slot, like a literal."""
     if kind in {INT16, UINT16}:
         return None
     if kind == LITERAL:
@@ -250,8 +250,8 @@ DIGIT_BYTES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
 def decimal_text(data: bytes, precision: int, scale: int) -> str:
-    """MySQL's binary decimal as it prints it. Raises MalformedEventError where bytes are missing, or for more
-    digits than MySQL has.
+    """MySQL's binary decimal as it prints it. Raises MalformedEventError if bytes are missing, or for more digits than
+    MySQL has.
     """
     if not 0 < precision <= MAX_DIGITS or scale > min(precision, MAX_SCALE):
         raise MalformedEventError("a decimal that MySQL does not have")

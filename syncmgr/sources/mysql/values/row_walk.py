@@ -16,15 +16,15 @@ from syncmgr.job.types.cells import Ints
 class Slot:
     """What a cursor passes at once: columns of one kind. `nullable` and `columns` hold places in the table map."""
 
-    width: int  # of all columns together; 0: one column that tells its own length
+    width: int  # of all columns together; 0: one column that contains its own length
     prefix: int  # bytes of that length
     null_bit: int  # which bit of the row's null bitmap, -1: never NULL
-    columns: tuple[tuple[int, int], ...]  # (place, offset in the slot), the wanted ones alone
+    columns: tuple[tuple[int, int], ...]  # (place, offset in the slot), only the wanted ones
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """What an image with some of the columns is made of. `nulls`: places of the bytes of its null bitmap, none where
+    """What an image with some of the columns is made of. `nulls`: places of the bytes of its null bitmap, none if
     nothing can be NULL.
     """
 
@@ -37,7 +37,7 @@ class Layout:
 @dataclass(slots=True)
 class Found:
     """Where the rows are: for each image its event, its layout and its null bitmap, and for each wanted column its
-    cells. `layout` None: there is but one.
+    cells. `layout` None: there is only one.
     """
 
     event: Ints

@@ -1,4 +1,4 @@
-"""What a table is by the binlog's own words.
+"""What a table is, according to the binlog.
 
 Owns: the source schema that follows from a table map, or must agree with it.
 Must not know: the event's layout, rows, connections.
@@ -53,12 +53,12 @@ STRING_WORDS: Final = {  # of bytes, of text
 BLOB_WORDS: Final = ("", "tiny", "", "medium", "long")  # by bytes of the length
 BLOBS: Final = frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
 HIDDEN: Final = re.compile(r"!hidden!.*|my_row_id|row_start|row_end")  # the servers' own columns
-HASH: Final = re.compile(r"DB_ROW_HASH_\d+")  # of a long unique key of MariaDB, behind all other columns
+HASH: Final = re.compile(r"DB_ROW_HASH_\d+")  # of a long unique key of MariaDB, after all other columns
 COMPRESSED_HEADER: Final = 1  # byte by which a compressed column is longer than declared
 
 
 def source_table(table: TableMap) -> SourceTable:
-    """The schema that a FULL table map tells. A column that cannot be told has the type word "unknown"."""
+    """The schema that a FULL table map describes. A column that it cannot describe has the type word "unknown"."""
     columns = tuple(_source_column(f) for f in table.fields)
     return SourceTable(db=table.db, name=table.name, columns=columns)
 
@@ -66,7 +66,7 @@ def source_table(table: TableMap) -> SourceTable:
 def without_hashes(told: SourceTable, wanted: Collection[str]) -> SourceTable:
     """Without the columns that MariaDB has for long unique keys and never shows: new ones come before them.
 
-    One that is wanted is the table's own.
+    A wanted one is the table's own.
     """
     columns = told.columns
     while columns and HASH.fullmatch(columns[-1].name) and columns[-1].name not in wanted:
@@ -100,7 +100,7 @@ def _source_column(made: Field) -> SourceColumn:
 
 
 def _labelled(base: SourceColumn, members: Iterable[bytes], charset: str) -> SourceColumn:
-    """CONVERT TO CHARACTER SET leaves the bytes of labels as they were, which may be no texts of the new one."""
+    """CONVERT TO CHARACTER SET leaves the bytes of labels as they were, which may not be text in the new one."""
     try:
         labels = tuple(charsets.decode_label(charset, member) for member in members)
     except charsets.UndecodableError:
@@ -121,7 +121,7 @@ def _word(made: Field, charset: str | None) -> str:
 
 
 def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
-    """`told` by a table map, with what it does not tell but is stored."""
+    """`told` by a table map, completed by what it does not contain but is stored."""
     known = ((column, stored.column(column.name)) for column in told.columns)
     return replace(
         told,
@@ -133,7 +133,7 @@ def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
 
 
 def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
-    """MariaDB's uuid, inet6 and inet4 are told as bytes, the digits of FLOAT(M,D) and DOUBLE(M,D) not at all."""
+    """MariaDB's uuid, inet6 and inet4 appear as bytes, the digits of FLOAT(M,D) and DOUBLE(M,D) not at all."""
     if column.type == "binary" and known.type in IDENTIFIERS and column.length == IDENTIFIERS[known.type]:
         return replace(column, type=known.type, length=0)
     if column.type in {"float", "double"} and column.type == known.type:
@@ -142,9 +142,10 @@ def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
 
 
 def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTable:
-    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot.
+    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA if it cannot.
 
-    Which TEXT or BLOB a column is may follow from a charset that no statement named; each value says its own length.
+    Which TEXT or BLOB a column is may follow from a charset that no statement named; each value contains its own
+    length.
     """
     fields, more = table.fields[: len(stored.columns)], table.fields[len(stored.columns) :]
     hashes = mariadb and all(made.code == wire.LONGLONG for made in more)  # of long unique keys, which it never shows
@@ -164,9 +165,7 @@ def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTabl
 
 
 def refuse_unknown(table: TableMap, told: SourceTable, stored: SourceTable) -> None:
-    """Raises SOURCE_SCHEMA where a table map tells a column that nobody has told before, as after an ALTER TABLE that
-    was not logged.
-    """
+    """Raises SOURCE_SCHEMA if a table map has an unknown column, as after an ALTER TABLE that was not logged."""
     unknown = [c.name for c in told.columns if stored.column(c.name) is None and not HIDDEN.fullmatch(c.name)]
     if unknown:
         facts = f"the binlog has ({_listed(told)}), the job knows ({_listed(stored)})"
@@ -179,7 +178,7 @@ def _listed(table: SourceTable) -> str:
 
 
 def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:
-    """DDL that names no charset takes the table's own, which the binlog alone tells."""
+    """DDL that names no charset uses the table's own, which only the binlog shows."""
     if column.charset is not None or column.type not in TEXT or made.collation is None:
         return column
     return replace(column, charset=CHARSET_OF.get(made.collation))
@@ -191,7 +190,7 @@ def disagreement(table: TableMap, facts: str) -> SyncError:
 
 
 def _contradiction(made: Field, column: SourceColumn) -> str:
-    """Why a column cannot be this one, "" where nothing speaks against it."""
+    """Why a column cannot be this one, "" if nothing contradicts it."""
     if made.code not in _codes(column):
         return f"has type {made.code}"
     if made.unsigned is not None and made.code in NUMERIC and made.unsigned != column.unsigned:
@@ -245,5 +244,5 @@ def _codes(column: SourceColumn) -> frozenset[int]:
             return frozenset({wire.VARCHAR, wire.VAR_STRING, wire.VARCHAR_COMPRESSED})
         case word if word in TEXT or word in BYTES:
             return frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
-        case _:  # the geometries, and what MariaDB alone has
+        case _:  # the geometries, and what only MariaDB has
             return frozenset({wire.GEOMETRY, wire.STRING})

@@ -1,4 +1,4 @@
-"""TABLE_MAP events: which columns the rows behind them have.
+"""TABLE_MAP events: which columns the rows after them have.
 
 Owns: the event's layout and its optional metadata.
 Must not know: rows, connections, the schema that follows.
@@ -42,10 +42,10 @@ COLLATED: Final = CHARACTER | {wire.VECTOR}  # what the charsets are of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
-    """One column as the event tells it. What the metadata leaves out is None.
+    """One column as the event describes it. What the metadata leaves out is None.
 
     `meta`: bytes of a string, of a length, of an enum; bits of bit; digits of a fraction. `digits`: those of a decimal,
-    in all and behind the point.
+    in all and after the point.
     """
 
     code: int
@@ -60,7 +60,7 @@ class Field:
 
     @property
     def width(self) -> int:
-        """Bytes of a value, 0 where each tells its own length."""
+        """Bytes of a value, 0 if each contains its own length."""
         match self.code:
             case wire.NEWDECIMAL:
                 whole, scale = self.digits[0] - self.digits[1], self.digits[1]
@@ -80,7 +80,7 @@ class Field:
 
     @property
     def prefix(self) -> int:
-        """Bytes of the length in front of a value of no fixed width."""
+        """Bytes of the length before a value without a fixed width."""
         if self.code in PREFIXED:
             return self.meta
         return 2 if self.meta > 255 else 1
@@ -88,12 +88,12 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableMap:
-    """A table as it is for the rows behind the event. Equal events give the same object, so identity is equality."""
+    """A table as it is for the rows after the event. Equal events give the same object, so identity is equality."""
 
     db: str
     name: str
     fields: tuple[Field, ...]
-    full: bool = field(default=False)  # binlog_row_metadata=FULL: names are told
+    full: bool = field(default=False)  # binlog_row_metadata=FULL: names are included
 
     @property
     def label(self) -> str:
@@ -101,9 +101,9 @@ class TableMap:
 
 
 def parse(body: bytes, *, mariadb: bool) -> TableMap:
-    """`body` is the event behind header, table id and flags, without checksum. Raises MalformedEventError.
+    """`body` is the event after header, table id and flags, without checksum. Raises MalformedEventError.
 
-    `mariadb`: who wrote it; MariaDB tells a charset of geometries too, and nothing in the event says so.
+    `mariadb`: who wrote it; MariaDB also includes a charset of geometries, and nothing in the event says so.
     """
     cursor = Cursor(body)
     db = cursor.text(cursor.uint(1))
@@ -173,7 +173,7 @@ Reader = Callable[[Cursor, list[Field]], None]
 
 
 def _read_optional(cursor: Cursor, fields: list[Field], blocks: Mapping[int, Reader]) -> None:
-    """Blocks of type, length, value; a block of a type that we do not know says nothing that we need."""
+    """Blocks of type, length, value; a block of an unknown type contains nothing that we need."""
     while cursor.left:
         kind = cursor.uint(1)
         block = cursor.inner(cursor.lenenc())

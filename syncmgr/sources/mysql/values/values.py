@@ -32,7 +32,7 @@ from syncmgr.sources.mysql.wire import OversizeError
 
 MOST_INFLATED: Final = 2**31 - 1 - PADDING  # bytes of the cells of a column; Arrow's offsets reach no farther
 INT64_DIGITS: Final = 18
-SHOWN: Final = 32  # bytes of what is no text
+SHOWN: Final = 32  # bytes of what is not text
 
 
 def convert(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
@@ -43,7 +43,7 @@ def convert(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 
 def supported(column: SourceColumn, field: Field) -> bool:
-    """Whether the column can be told at all."""
+    """Whether the column can be decoded at all."""
     if column.type == "unknown":
         return False
     if column.type in GEOMETRY and field.code != wire.GEOMETRY:
@@ -110,7 +110,7 @@ def _decimal(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 
 def _digit_groups(column: SourceColumn, cells: Cells, negative: Bools) -> Iterable[tuple[int, Ints]]:
-    """(decimal digits, their value) from the left. The sign bit comes turned, and all bits of a negative one."""
+    """(decimal digits, their value) from the left. The sign bit is inverted, and so are all bits of a negative one."""
     whole, scale = column.precision - column.scale, column.scale
     counts = [whole % 9, *[9] * (whole // 9), *[9] * (scale // 9), scale % 9]
     at = 0
@@ -203,7 +203,7 @@ def _text(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
 
 
 def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
-    """Without what is no text."""
+    """Without what is not text."""
     values = raw.to_pylist()
     bad = np.array([value is not None and not charsets.is_text(charset, value, exact=cells.exact) for value in values])
     valid = cells.holding(bad, lambda i: f"the bytes {values[i][:SHOWN].hex()}", f"they are no {charset} text")

@@ -1,1 +1,1 @@
-"""Whether a server can go on where a job stands."""
+"""Whether a server can go on from a job's position."""

@@ -1,6 +1,6 @@
-"""Whether a server can go on where a job stands.
+"""Whether a server can go on from a job's position.
 
-Owns: what is asked of it for that, and what a gap, another history or another transaction there is called.
+Owns: what is queried from it for that, and which errors a gap, another history or another transaction are.
 Must not know: how a dump is read.
 """
 
@@ -19,7 +19,7 @@ from syncmgr.sources.mysql.wire import FIRST_OFFSET
 
 
 class LeftOutError(SyncError):
-    """The server has what it would not send. No other one is known to have it, so none is a way out."""
+    """The server has data that it would not send. No other one is known to have it, so switching does not help."""
 
 
 def position_lost(address: MysqlAddress, start: Position, reason: str) -> SyncError:
@@ -39,14 +39,14 @@ class Continuation:
         read_timeout: float,
         another: Callable[[Position], AbstractContextManager[Stream]],
     ) -> None:
-        """`another`: a dump of the same server from a place, beside the one that is to come. Time in seconds."""
+        """`another`: a dump of the same server from a place, besides the one to come. Time in seconds."""
         self._address, self._server = address, server
         self._connection, self._start = connection, start
         self._read_timeout, self._another = read_timeout, another
-        self._files: Mapping[str, int] = {}  # of the server that was read; empty where it is another one
+        self._files: Mapping[str, int] = {}  # of the server that was read; empty if it is another one
 
     def check(self, gtids: GtidSet | MariadbGtids | None) -> None:
-        """`gtids`: of the place, where it is found by them. Raises SOURCE_POSITION_LOST, SOURCE_UNSUPPORTED."""
+        """`gtids`: of the place, if it is found by them. Raises SOURCE_POSITION_LOST, SOURCE_UNSUPPORTED."""
         if not gtids:
             self._refuse_foreign_coordinate()
         elif self._server.why_not_shared is not None and self._start.server not in {"", self._server.id}:
@@ -59,7 +59,7 @@ class Continuation:
             self._refuse_other_transaction()
 
     def _refuse_foreign_coordinate(self) -> None:
-        """Without GTIDs on both sides only file and offset tell the place, and those are of one server."""
+        """Without GTIDs on both sides only file and offset determine the place, and those belong to one server."""
         if self._start.server and self._start.server != self._server.id:
             reason = f"it was read from server {self._start.server}, this is {self._server.id}, and it has no GTIDs"
             raise self._position_lost(reason)
@@ -68,14 +68,14 @@ class Continuation:
             raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
 
     def _refuse_gap(self, read: GtidSet) -> None:
-        """The server itself compares only the GTIDs that bear its own uuid: of any others it would leave out rows."""
+        """The server itself compares only the GTIDs with its own uuid: of any others it would leave out rows."""
         told = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
         reason = why_not_resumable(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
         if reason is not None:
             raise self._position_lost(reason)
 
     def _was_read_from(self) -> bool:
-        """Files of another one say nothing. Nodes of Galera may share one id."""
+        """Files of another one prove nothing. Nodes of Galera may share one id."""
         return bool(self._start.file) and self._start.server == self._server.id and not self._server.in_galera
 
     def _refuse_other_history(self) -> None:
@@ -87,7 +87,7 @@ class Continuation:
             raise self._position_lost(reason)
 
     def refuse_leaving_out(self, read: GtidSet) -> None:
-        """Of the server that was read alone the place says what comes after it without a GTID. Raises LeftOutError."""
+        """Only for the server that was read does the place show what follows it without a GTID. Raises LeftOutError."""
         at, files = self._start, list(self._files)
         if not files:
             return
@@ -99,9 +99,10 @@ class Continuation:
             raise LeftOutError(lost.code, **lost.context)
 
     def _refuse_other_transaction(self) -> None:
-        """Of a server that has not been read to here itself: GTIDs say that it has what was read, not that it is that.
+        """For a server that was not itself read up to here: GTIDs say that it has these numbers, not the same
+        transactions.
 
-        What it has purged it cannot show, and neither can it where nothing comes: it is believed.
+        It cannot show what it has purged, nor show anything if nothing arrives: then it is trusted.
         """
         last = LastRead.parse(self._start.last)
         if last is None or self._server.in_galera or self._start.file in self._files:
@@ -116,7 +117,9 @@ class Continuation:
             raise self._position_lost(reason)
 
     def _made_at(self, file: str) -> int:
-        """The unix second in which a binlog file was made: only its own begin tells, which a dump of it has."""
+        """The unix second in which a binlog file was created: only its own beginning shows that, which a dump of it
+        contains.
+        """
         with self._another(Position(file=file, offset=FIRST_OFFSET)) as stream:
             return made_at(stream, self._read_timeout)
 

@@ -1,7 +1,7 @@
-"""What the first events of a dump say of the server: when a file was made, which transaction is in a place.
+"""What the first events of a dump say of the server: when a file was created, which transaction is at a place.
 
 Owns: from where a server sends one transaction first, and how long its first events are waited for.
-Must not know: how a stream is opened, what becomes of a job whose server has another history.
+Must not know: how a stream is opened, what happens to a job whose server has another history.
 """
 
 import time
@@ -40,7 +40,7 @@ class Stream(Protocol):
 
 
 def made_at(stream: Stream, timeout: float) -> int:
-    """The unix second in which the file was made with which the stream begins."""
+    """The unix second in which the file was created with which the stream begins."""
     try:
         for event in _events(stream, timeout):
             if event[4] == wire.FORMAT_DESCRIPTION:
@@ -51,7 +51,7 @@ def made_at(stream: Stream, timeout: float) -> int:
 
 
 def place_before(connection: Connection, last: LastRead, *, mariadb: bool) -> Position | None:
-    """From where the server sends that transaction first; None: it has purged it, or says nothing that fits."""
+    """From where the server sends that transaction first; None: it has purged it, or sends nothing that fits."""
     told = query(connection, MARIADB_HAS if mariadb else MYSQL_HAS)[0]
     executed, wanted = parse_gtids(told["executed"]), parse_gtids(last.gtid)
     if isinstance(executed, MariadbGtids) is not mariadb or isinstance(wanted, MariadbGtids) is not mariadb:
@@ -63,19 +63,19 @@ def place_before(connection: Connection, last: LastRead, *, mariadb: bool) -> Po
 
 
 def transaction_in_place(stream: Stream, last: LastRead, timeout: float) -> LastRead | None:
-    """The transaction that the server has where `last` should be; None: it does not show one."""
+    """The transaction that the server has at the place of `last`; None: it does not show one."""
     try:
         for event in _events(stream, timeout):
             found = events.begun(event)
             if found is not None and (found.gtid == last.gtid or last.replaces(found.gtid)):
                 return found
-    except SyncError:  # MariaDB says only now that it has purged it
+    except SyncError:  # only now does MariaDB say that it has purged it
         return None
     return None
 
 
 def _events(stream: Stream, timeout: float) -> Iterator[memoryview]:
-    """Those that come in time, in seconds."""
+    """Those that arrive in time, in seconds."""
     until = time.monotonic() + timeout
     while (chunk := stream.read(max(until - time.monotonic(), 0.0))) is not None:
         yield from (chunk.data[start:end] for start, end in chunk.spans)

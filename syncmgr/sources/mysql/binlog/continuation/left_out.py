@@ -1,7 +1,7 @@
-"""What a MySQL that is asked by GTID leaves out: transactions without one, in files before the one it begins with.
+"""What MySQL leaves out of a dump by GTID: transactions without one, in files before the one it begins with.
 
-Owns: which files it passes over, and whether such transactions stand in them.
-Must not know: what becomes of a job that would lose them.
+Owns: which files it skips, and whether they contain such transactions.
+Must not know: what happens to a job that would lose them.
 """
 
 from bisect import bisect_left
@@ -12,15 +12,15 @@ from syncmgr.job.position import GtidSet, Position
 from syncmgr.sources.mysql.address import Connection, query
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
 
-HEAD_EVENTS: Final = 3  # within which a file says which GTIDs were before it
+HEAD_EVENTS: Final = 3  # within which a file lists the GTIDs before it
 PAGE_EVENTS: Final = 1000
 
 
 def left_out(connection: Connection, at: Position, read: GtidSet, files: Sequence[str]) -> str | None:
-    """The first file behind `at` that has such transactions and is passed over, None if none is.
+    """The first file after `at` that has such transactions and is skipped, None if there is none.
 
-    `read`: the GTIDs of that place. `files`: all that the server has, the oldest first. It begins with the newest one
-    that has no GTID before it that is to be read, and from there on refuses by itself what has none.
+    `read`: the GTIDs of that place. `files`: all that the server has, the oldest first. It begins with the newest file
+    before which no GTID is left to be read, and from there on refuses transactions without a GTID by itself.
     """
     behind = files[files.index(at.file) :] if at.file in files else files
     heads = range(1, len(behind))

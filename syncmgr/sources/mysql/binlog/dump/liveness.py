@@ -1,7 +1,7 @@
-"""The signs of life of a dump: when something came last, and until when it is known that nothing is missing.
+"""The signs of life of a dump: when something last arrived, and until when it is known that nothing is missing.
 
 Owns: silence and slow events, what heartbeats prove.
-Must not know: sockets beside their stream, tables, rows.
+Must not know: sockets besides their stream, tables, rows.
 """
 
 import time
@@ -17,7 +17,7 @@ NEVER: Final = 0.0
 
 
 class Liveness:
-    """Of one stream after the other. `heartbeat`: their period; `silence`: how long a server may say nothing, both in
+    """Of one stream after the other. `heartbeat`: their period; `silence`: how long a server may be silent, both in
     seconds. Used by the thread that reads; `heard_at` and `caught_up_at`, unix times or NEVER, by any.
     """
 
@@ -42,11 +42,11 @@ class Liveness:
         self._heard, self.heard_at, self._received = time.monotonic(), time.time(), stream.received
 
     def nothing_waits(self) -> None:
-        """What the heartbeats prove is of what has been given, not of rows that wait for company."""
+        """What the heartbeats prove concerns what was handed out, not rows that wait to be batched."""
         self.caught_up_at = max(self.caught_up_at, self._heartbeats.caught_up_at)
 
     def check_pace(self, stream: BinlogStream) -> None:
-        """When no event has come. Raises StreamLostError."""
+        """When no event has arrived. Raises StreamLostError."""
         now = time.monotonic()
         passed, came = now - self._heard, stream.received - self._received
         if stalls(came, passed, self._silence):

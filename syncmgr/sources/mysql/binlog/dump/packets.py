@@ -1,7 +1,7 @@
 """The bytes of a dump, cut into events.
 
 Owns: the buffer, where packets and events begin and end, checksums.
-Must not know: sockets, what an event means beside its size and checksum.
+Must not know: sockets, what an event means besides its size and checksum.
 """
 
 import struct
@@ -14,14 +14,14 @@ from syncmgr.sources.mysql.binlog.events import has_checksum
 from syncmgr.sources.mysql.wire import MalformedEventError
 
 BUFFER: Final = 1 << 20
-SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its price
+SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its cost
 MAX_PACKET: Final = 0xFFFFFF
 
 _PACKET: Final = struct.Struct("<I").unpack_from
 
 
 class TooLargeError(Exception):
-    """An event of more bytes than are taken."""
+    """An event with more bytes than are accepted."""
 
 
 class NoEventError(Exception):
@@ -53,9 +53,8 @@ class Packets:
         self._event_bytes = event_bytes
 
     def room(self) -> memoryview:
-        """Where the next bytes go. A full buffer goes with its events; the begun packet moves to a new one, big enough
-
-        for what it says.
+        """Where the next bytes go. A full buffer stays with its events; the begun packet moves to a new one that is big
+        enough for its stated size.
         """
         if len(self._buffer) - self._filled < SPARE:
             size = self._filled - self._cut
@@ -65,7 +64,7 @@ class Packets:
         return memoryview(self._buffer)[self._filled :]
 
     def came(self, size: int) -> None:
-        """So many bytes were written into `room`."""
+        """That many bytes were written into `room`."""
         self._filled += size
 
     def cut(self) -> Chunk:
@@ -87,7 +86,7 @@ class Packets:
                 continue
             if data[at + 4] != 0:
                 if spans:
-                    break  # what came before it is whole
+                    break  # what arrived before it is whole
                 raise NoEventError(bytes(data[at + 4 : end]))
             spans.append(check(view, at + 5, end))
             at = end
@@ -95,7 +94,7 @@ class Packets:
         return Chunk(view, spans)
 
     def _join(self, at: int) -> tuple[int, int, int] | None:
-        """An event of 16 MiB or more comes in several packets; they are moved together in place."""
+        """An event of 16 MiB or more arrives in several packets; they are joined in place."""
         data, parts, size = self._buffer, [], MAX_PACKET
         start = at
         while size == MAX_PACKET:
@@ -115,7 +114,7 @@ class Packets:
         return start + 5, write, at
 
     def _checked(self, view: memoryview, start: int, end: int) -> tuple[int, int]:
-        """The event without its checksum, which speaks for every byte of it, its size too."""
+        """The event without its checksum, which covers every byte of it, including its size."""
         if end - start < wire.HEADER + (wire.CHECKSUM if self._checksums else 0):
             raise MalformedEventError("an event without a header")
         if view[start + 4] == wire.FORMAT_DESCRIPTION:

@@ -38,7 +38,7 @@ SILENCE_SECOND: Final = 20.0
 
 
 class StreamLostError(Exception):
-    """The connection is gone; what is the matter is in `cause_for_user`. A new connection may go on."""
+    """The connection is gone; the reason is in `cause_for_user`. A new connection may go on."""
 
     def __init__(self, cause_for_user: SyncError) -> None:
         super().__init__(str(cause_for_user))
@@ -68,7 +68,7 @@ class BinlogStream:
         start: Position,
         opened: Opened = cancellation.opened,
     ) -> None:
-        """Raises SyncError where retrying does not help, StreamLostError where it may."""
+        """Raises SyncError if retrying does not help, StreamLostError if it may."""
         self._address = address
         self._options = options
         self.received = 0  # bytes, of whole events and others
@@ -87,11 +87,11 @@ class BinlogStream:
 
     @property
     def connected(self) -> socket.socket:
-        """Which others may shut."""
+        """The socket, which other threads may shut down."""
         return self._socket
 
     def now(self) -> float:
-        """What the server's clock shows, or a little less: as much as its answer was under way."""
+        """What the server's clock shows, or a little less: by the time that its answer was in transit."""
         return self.asked_at + time.monotonic() - self._answered
 
     def _open(self, options: StreamOptions) -> None:
@@ -113,7 +113,7 @@ class BinlogStream:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
                 query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)
-        [clock] = query(self._connection, "SELECT @@timestamp at")  # not UNIX_TIMESTAMP(NOW()): no hour is there twice
+        [clock] = query(self._connection, "SELECT @@timestamp at")  # not UNIX_TIMESTAMP(NOW()): no hour occurs twice
         self.asked_at, self._answered = float(clock["at"]), time.monotonic()
         register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
@@ -123,8 +123,8 @@ class BinlogStream:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
 
     def _sessions_from(self, server: Server) -> Begun | None:
-        """Those that begin after this connection. Nodes of Galera write what sessions of others did, and may be called
-        alike.
+        """Those that begin after this connection. Nodes of Galera write what sessions of other nodes did, and may share
+        an id.
         """
         if self.settings.in_galera:
             return None
@@ -133,7 +133,7 @@ class BinlogStream:
 
     @contextlib.contextmanager
     def _another(self, begin: Position) -> "Iterator[BinlogStream]":
-        """Beside this one, of the same server."""
+        """Another dump of the same server, besides this one."""
         options = replace(self._options, server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1)
         with contextlib.closing(BinlogStream(self._address, options, begin, self._opened)) as stream:
             if stream.settings.id != self.settings.id:
@@ -159,7 +159,9 @@ class BinlogStream:
         self._connection._write_bytes(head + packet)  # type: ignore[attr-defined]  # noqa: SLF001
 
     def read(self, timeout: float) -> Chunk | None:
-        """The events that have come, None if none came in time (seconds). Raises StreamLostError and SyncError."""
+        """The events that have arrived, None if none arrived in time (seconds). Raises StreamLostError and
+        SyncError.
+        """
         until = time.monotonic() + timeout
         while True:
             chunk = self._cut_events()
@@ -220,7 +222,7 @@ class BinlogStream:
                 return self._broken(message)
 
     def silent(self, seconds: float, came: int = 0) -> StreamLostError:
-        """`came`: the bytes of an event that has not come whole."""
+        """`came`: the bytes of an event that has not fully arrived."""
         if came:
             return self.lost(f"an event comes too slowly: {came} bytes of it in {seconds:g} seconds")
         return self.lost(f"nothing was heard for {seconds:g} seconds, not even a heartbeat")
@@ -238,7 +240,7 @@ class BinlogStream:
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Nobody else knows of the connection yet."""
+        """No other thread knows of the connection yet."""
         try:
             yield
         except BaseException:
@@ -246,13 +248,13 @@ class BinlogStream:
             raise
 
     def close(self) -> None:
-        """From the reading thread. Others shut the socket that `opened` gave them."""
+        """From the reading thread. Other threads shut down the socket that `opened` gave them."""
         with contextlib.suppress(OSError):
             self._connection.drop()
 
 
 class DuplicateServerIdError(Exception):
-    """Another replica came with our server id."""
+    """Another replica connected with our server id."""
 
 
 def register(address: MysqlAddress, connection: Connection, server_id: int) -> None:

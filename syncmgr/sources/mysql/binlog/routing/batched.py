@@ -1,4 +1,4 @@
-"""Rows that waited, as a batch has them.
+"""Waiting rows, in the form of a batch.
 
 Owns: which of them are changes of a table now, and which of an XA transaction that is prepared.
 Must not know: what is taken when, positions, events.

@@ -1,4 +1,4 @@
-"""Where the stream stands in the server's binlog files, and where its last whole transaction ended.
+"""The place of the stream in the server's binlog files, and where its last whole transaction ended.
 
 Owns: file, offset and creation of both places, offsets beyond 32 bits, which file comes after which.
 Must not know: GTIDs, what an event means, where transactions end.
@@ -12,10 +12,10 @@ _U32 = struct.Struct("<I").unpack_from
 
 
 class Coordinates:
-    """Used by one thread. `file`, `offset`, `created`: where the stream stands; `end_file`, `end_offset`,
+    """Used by one thread. `file`, `offset`, `created`: the place of the stream; `end_file`, `end_offset`,
     `end_created`: where its last whole transaction ended. `server`: as a position names it. `shares_id`: others may
-    be called as it is, so that the name does not say whose files they are. `payload_end`: where the compressed
-    transaction that is being read ends in its file; None: none is being read.
+    have its id, so the name does not show whose files they are. `payload_end`: where the compressed transaction that is
+    being read ends in its file; None: none is being read.
     """
 
     def __init__(self, start: Position) -> None:
@@ -25,7 +25,7 @@ class Coordinates:
         self.restart()
 
     def connected(self, server: str, *, shares_id: bool) -> None:
-        """The files of another server are none of its own, whatever their names."""
+        """The files of another server are not its own, whatever their names."""
         self.shares_id = shares_id
         if self.server and self.server != server:
             self.end_file, self.end_offset, self.end_created = "", 0, 0
@@ -42,11 +42,11 @@ class Coordinates:
         self.end_file, self.end_offset, self.end_created = self.file, self.offset, self.created
 
     def pass_event(self, data: memoryview, start: int) -> None:
-        """The stream stands at the end of this event."""
+        """The stream is at the end of this event."""
         self.offset = self.end_of(data, start)
 
     def end_of(self, data: memoryview, start: int) -> int:
-        """Where an event ends in its file; one of a compressed transaction, where that ends.
+        """Where an event ends in its file; for an event of a compressed transaction, where that ends.
 
         Positions in events have 32 bits; a file grows beyond them when a transaction does. An event may have none.
         """
@@ -57,7 +57,7 @@ class Coordinates:
         return (high + (end < self.offset & 0xFFFFFFFF)) << 32 | end
 
     def begin_of(self, data: memoryview, start: int) -> int:
-        """Where an event begins in its file; one of a compressed transaction, where that ends."""
+        """Where an event begins in its file; for an event of a compressed transaction, where that ends."""
         end = self.end_of(data, start)
         return end if self.payload_end is not None else max(self.offset, end - int(_U32(data, start + 9)[0]))
 
@@ -67,11 +67,13 @@ class Coordinates:
         return Position(file=self.file, offset=self.end_of(data, start), server=server, created=self.created)
 
     def is_later(self) -> bool:
-        """Whether this file comes after that of the end: what ended the one before, as a restart, may be no event."""
+        """Whether this file comes after that of the end: whatever ended the previous one, like a restart, may not be an
+        event.
+        """
         (base, number), (end_base, end_number) = number_of(self.file), number_of(self.end_file)
         return base == end_base and number > end_number
 
 
 def log_pos(data: memoryview, start: int) -> int:
-    """Where the event says that it ends, of which its file may have more than 32 bits."""
+    """Where the event says that it ends; the offset in its file may have more than 32 bits."""
     return int(_U32(data, start + 13)[0])

@@ -1,4 +1,4 @@
-"""The GTIDs of all that was read, and the one of the transaction that is open.
+"""The GTIDs of everything read, and the one of the open transaction.
 
 Owns: their set and its bound, ids of servers as text, which transaction was read last.
 Must not know: files and offsets, rows, what a transaction does.
@@ -12,11 +12,11 @@ from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.wire import OversizeError
 
 log = logging.getLogger(__name__)
-MAX_SIDS: Final = 4096  # servers' ids whose text is remembered
+MAX_SIDS: Final = 4096  # server ids whose text is cached
 
 
 class ExecutedGtids:
-    """Used by one thread. `executed`: None where they are not known. `open`: of the open transaction, if any."""
+    """Used by one thread. `executed`: None if not known. `open`: of the open transaction, if any."""
 
     def __init__(self, start: Position, address: str) -> None:
         self.executed: GtidSet | MariadbGtids | None = parse_gtids(start.gtids) if start.gtids else None
@@ -31,7 +31,7 @@ class ExecutedGtids:
         self._event = b""
 
     def forget(self) -> None:
-        """Those that a server once wrote, which writes none now, are no place to go on from."""
+        """The GTIDs of a server that no longer writes any are not a place to go on from."""
         self.executed, self._last, self._last_event = None, "", b""
 
     def open_uuid(self, data: memoryview, start: int, end: int) -> None:
@@ -71,7 +71,9 @@ class ExecutedGtids:
             self._last_event = self._event
 
     def text(self) -> str:
-        """As a position has them. Raises OversizeError where the server has scattered them so that it has no bound."""
+        """As a position has them. Raises OversizeError if the server has scattered them so that its size is
+        unbounded.
+        """
         if self.executed is None:
             return ""
         if self.executed.pieces > MAX_PIECES:
@@ -79,7 +81,7 @@ class ExecutedGtids:
         return str(self.executed)
 
     def last_read(self) -> str:
-        """Of each batch one is asked for, so that the others need not be understood."""
+        """Only one per batch is needed, so the others do not have to be parsed."""
         if self._last_event:
             self._last, self._last_event = str(events.begun(memoryview(self._last_event)) or ""), b""
         return self._last

@@ -1,4 +1,4 @@
-"""What the events of no transaction mean: a file that begins or ends, a server that does, the GTIDs before a file.
+"""What events outside of transactions mean: a file that begins or ends, a server that does, the GTIDs before a file.
 
 Owns: when the position moves without a transaction, what a crash of the server has undone.
 Must not know: statements, rows, what transactions are made of.
@@ -40,9 +40,9 @@ class FileEvents:
     def rotate(self, data: memoryview, start: int, end: int) -> None:
         place = self._coordinates
         place.file, place.offset = events.rotate(bytes(data[start:end]))
-        artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may lie far back
+        artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may be far back
         if artificial and place.end_file not in {"", place.file}:
-            self._unlogged.forget_sessions()  # the server may have begun one that is passed by
+            self._unlogged.forget_sessions()  # the server may have begun one that is skipped
         if self._transactions.none_open and not (artificial and place.end_file and not place.is_later()):
             if place.file != place.end_file:
                 place.end_created = 0  # its head follows
@@ -62,7 +62,7 @@ class FileEvents:
             place.end_created = place.created
 
     def _undo_open(self) -> None:
-        """As the server has, which wrote the begin of it alone before it crashed."""
+        """As the server has, which wrote only its beginning before it crashed."""
         if tables := self._transactions.open.delivered_tables:
             label = ".".join(min(tables))
             reason = f"the begin of a transaction that a crash has undone, with rows of {label}"
@@ -87,9 +87,10 @@ class FileEvents:
         self.outside(data, start, end)
 
     def outside(self, data: memoryview, start: int, _end: int) -> None:
-        """An event of no transaction: after it the server may end, and nothing be written for long.
+        """An event outside of transactions: after it the server may end, and nothing may be written for long.
 
-        Where no GTID is known yet, who reads on from here must see the head of the file again, which tells them.
+        If no GTID is known yet, a reader that goes on from here must see the head of the file again, which contains
+        them.
         """
         place = self._coordinates
         stands_in_file = not data[start + 17] & wire.FLAG_ARTIFICIAL and place.file == place.end_file

@@ -1,6 +1,6 @@
-"""The transaction that is being read, and what of it was delivered already.
+"""The transaction that is being read, and which part of it was already delivered.
 
-Owns: what its events said of it so far, and where it is taken up again after the stream broke inside of it.
+Owns: what its events said of it so far, and where it is resumed after the stream broke inside of it.
 Must not know: events, GTIDs, what its end means for the position.
 """
 
@@ -12,9 +12,9 @@ from syncmgr.sources.mysql.binlog.undelivered import Part
 class OpenTransaction:
     """Used by one thread. `has_begun`: by a BEGIN or as its GTID says. `alters_nothing`: its statement changes no row.
 
-    `committed_at`: where its GTID says that, else 0.0. `branch`: the xid of an XA transaction. `taken`: its subscribed
-    rows events so far; `log_pos`: where the last of them ends. `skip`: what of it was delivered before the stream broke
-    and comes again.
+    `committed_at`: from its GTID, 0.0 if not stated. `branch`: the xid of an XA transaction. `taken`: its subscribed
+    rows events so far; `log_pos`: where the last of them ends. `skip`: the part that was delivered before the stream
+    broke and is sent again.
     """
 
     def __init__(self, address: str) -> None:
@@ -31,22 +31,22 @@ class OpenTransaction:
         self.log_pos = 0
 
     def restart(self) -> None:
-        """It comes again from its begin."""
+        """It is sent again from its beginning."""
         self.skip = self._delivered
         self.begin()
 
     def undo(self) -> None:
-        """It never was."""
+        """It is discarded: it never existed."""
         self._delivered = self.skip = None
         self.begin()
 
     def deliver(self, file: str, tables: frozenset[Table]) -> None:
-        """All of it that was taken goes out, with rows of these tables."""
+        """All of it that was taken is delivered, with rows of these tables."""
         tables |= self.delivered_tables
         self._delivered = Part(events=self.taken, file=file, log_pos=self.log_pos, tables=tables)
 
     def was_delivered(self, part: Part, file: str, log_pos: int) -> bool:
-        """The stream broke inside this event's transaction, and so much of it was delivered before."""
+        """The stream broke inside this event's transaction, of which that much was delivered before."""
         if self.taken == part.events:
             self.skip = None
             if (file, log_pos) != (part.file, part.log_pos):
@@ -54,7 +54,7 @@ class OpenTransaction:
         return True
 
     def check_whole(self) -> None:
-        """Raises SOURCE_PROTOCOL where it ends before all that was delivered of it has come again."""
+        """Raises SOURCE_PROTOCOL if it ends before everything delivered of it was sent again."""
         if self.skip is not None:
             raise self._torn()
 
@@ -69,12 +69,12 @@ class OpenTransaction:
 
     @property
     def delivered_tables(self) -> frozenset[Table]:
-        """Of which rows of it went out."""
+        """The tables whose rows in it were delivered."""
         return frozenset[Table]() if self._delivered is None else self._delivered.tables
 
     @property
     def is_any(self) -> bool:
-        """Whether there is one, as far as anything but its GTID tells."""
+        """Whether there is one, judging by anything but its GTID."""
         return self.has_begun or self.taken != 0 or self._delivered is not None
 
     def _torn(self) -> SyncError:

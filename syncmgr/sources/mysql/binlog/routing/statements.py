@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Statements:
-    """Used by one thread. `ddl`: the one that was met and not taken yet, and the position before it."""
+    """Used by one thread. `ddl`: the one that was reached and not taken yet, and the position before it."""
 
     def __init__(
         self, subscriptions: Subscriptions, transactions: Transactions, waiting: RowBuffer, address: str
@@ -40,7 +40,7 @@ class Statements:
         self._subscriptions = subscriptions
 
     def taken(self) -> None:
-        """The DDL went out."""
+        """The DDL was delivered."""
         self.ddl = self.before_ddl = None
 
     def query(self, data: memoryview, start: int, end: int) -> None:
@@ -74,9 +74,9 @@ class Statements:
             self._transactions.end(data, start)
 
     def _rollback(self, text: str, data: memoryview, start: int) -> None:
-        """Written only where a table without transactions took part: which rows stay depends on their engines.
+        """Written only if a table without transactions took part: which rows stay depends on their engines.
 
-        One table is named, which stops alone; the next one is met when it is read again without that.
+        One table is named, which stops alone; the next one is reached when the stream is read again without it.
         """
         if self._open.taken:
             label = ".".join(min(self._open.delivered_tables | self._waiting.open_tables()))
@@ -102,9 +102,9 @@ class Statements:
                 self.ddl = replace(self.ddl, behind=self._transactions.position())
 
     def _meet(self, query: events.Query, at: int, here: Position, own: frozenset[Table]) -> None:
-        """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction.
+        """CREATE TABLE ... SELECT is followed by its rows: its result is reached with a part of its transaction.
 
-        `here`: where the statement stands. `own`: temporary tables of its session.
+        `here`: the place of the statement. `own`: temporary tables of its session.
         """
         inside, before, taken = self._open.has_begun, self._transactions.position(), self._open.taken
         self.ddl = self._subscriptions.met(query, at, here, own, followable=not taken, with_rows=inside)

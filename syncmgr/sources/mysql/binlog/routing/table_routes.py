@@ -1,6 +1,6 @@
 """From a rows event to the table that it is for.
 
-Owns: the table ids of the stream, rows events that are wanted and those that went out already.
+Owns: the table ids of the stream, rows events that are wanted and those that were already delivered.
 Must not know: where transactions end, statements, how rows are decoded.
 """
 
@@ -17,7 +17,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscribed, Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer
 from syncmgr.sources.mysql.wire import MalformedEventError
 
-MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
+MAX_ROUTES: Final = 4096  # table ids remembered; every statement declares its own again
 PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
 _U64 = struct.Struct("<Q").unpack_from
 
@@ -44,7 +44,7 @@ class TableRoutes:
         self._routes: dict[int, Subscribed | None] = {}
 
     def forget(self) -> None:
-        """What was told of table ids holds no longer."""
+        """The table ids declared so far are no longer valid."""
         self._routes.clear()
 
     def follow(self, subscriptions: Subscriptions) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Transactions:
     """Used by one thread. `moved`: the position after the last whole transaction was not delivered yet.
 
-    `source_time`: of that transaction; `first_time`: of the first one since it was set to 0.0. `passed`: of the XA
-    transaction that was committed last, the tables whose rows were read after it. `followed_inside`: the open one
-    begins with a DDL that is read, and its rows follow.
+    `source_time`: of that transaction; `first_time`: of the first one since it was set to 0.0. `passed`: the tables
+    whose rows were read after the XA transaction that was committed last. `followed_inside`: the open one begins with a
+    DDL that is read, and its rows follow.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Transactions:
     def position(self) -> Position:
         """After the last whole transaction that was fed, or after the DDL that the open one begins with.
 
-        Raises OversizeError where the server has scattered its GTIDs so that it would have no bound.
+        Raises OversizeError if the server has scattered its GTIDs so that its size would be unbounded.
         """
         return Position(
             ordinal=int(self.followed_inside),
@@ -96,7 +96,7 @@ class Transactions:
         event = bytes(data[start:end])
         domain, server, seq, flags = events.mariadb_gtid(event)
         self.gtids.open_mariadb((domain, server, seq), event)
-        self.coordinates.pass_event(data, start)  # from 11.8 on no event inside of the transaction has a place
+        self.coordinates.pass_event(data, start)  # from 11.8 on events inside of the transaction have no place
         self.open.has_begun = not flags & events.MARIADB_STANDALONE
         self.open.alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:
@@ -120,7 +120,7 @@ class Transactions:
         self._none()
 
     def undo_open(self) -> None:
-        """The open one never was."""
+        """The open one is discarded: it never existed."""
         self._waiting.forget_open()
         self.open.undo()
         self.gtids.begin()
@@ -143,7 +143,7 @@ class Transactions:
         self.end(data, start)
 
     def commit_xa(self, xid: str, data: memoryview, start: int) -> None:
-        """Tables whose rows were read after it have what it did."""
+        """Tables whose rows were read after it contain its changes."""
         passed = self._subscriptions.passed(self.gtids.open, self.coordinates.after(data, start))
         if self._branches.commit(xid):
             self._waiting.release(xid, passed)
