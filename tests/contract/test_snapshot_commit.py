@@ -298,6 +298,14 @@ def location(tables: Tables, target: LakeTable) -> str:
     return str(iceberg.load(target.db, target.name).operations().current().metadataFileLocation())
 
 
+def test_a_limit_of_the_server_cuts_no_chunk(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """`sql_select_limit` is a guard on many servers; all rows of a chunk come nonetheless."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    with mysql_server.global_variable("sql_select_limit", "3"):
+        assert target.lake.commit(source.commit(1)).rows == 10
+
+
 def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
     """While the source keeps it waiting: its commit ends at once, nothing of it is left, and it comes another time."""
     target = tables.make()

@@ -10,8 +10,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import may_be_followed
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.sources.mysql.address import connect
 from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
+from syncmgr.sources.mysql.server.tables import schema_of
 from tests.contract.mysql_reader import address, database, facts
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
@@ -80,6 +82,43 @@ def test_each_row_is_in_one_chunk(any_server: MysqlServer, db: str, name: str) -
     plan = plan_of(any_server, db, ("k",))
     assert plan.count >= 5
     check(any_server, db, plan, 40)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("utf8mb4_bin", "utf8mb4_general_ci"), ("utf8mb4_general_ci", "utf8mb4_bin")]
+)
+def test_a_collation_that_is_altered_leaves_each_row_in_its_chunk(
+    any_server: MysqlServer, db: str, before: str, after: str
+) -> None:
+    """Chunks are read over hours: rows that came in one of them must not be in a later one, nor in none. While the
+    collation is the same, the condition of a chunk is a range of the key.
+    """
+    any_server.run(f"CREATE TABLE {db}.t (k VARCHAR(20) COLLATE {before} NOT NULL PRIMARY KEY, v INT)")
+    rows = ", ".join(f"('{letter}{number:04d}', 0)" for letter in "aBcD" for number in range(500))
+    any_server.run("SET NAMES utf8mb4", f"INSERT INTO {db}.t VALUES {rows}")
+    plan = plan_of(any_server, db, ("k",), 190)
+
+    def keys(number: int) -> set[str]:
+        found = any_server.run("SET NAMES utf8mb4", f"SELECT k FROM {db}.t WHERE {plan.condition(number)}")
+        return {row[0] for row in found}
+
+    chunks = {number: keys(number) for number in plan.numbers}
+    seen = any_server.run("SET NAMES utf8mb4", f"EXPLAIN SELECT k, v FROM {db}.t WHERE {plan.condition(2)}")
+    assert "range" in str(seen[0])
+    any_server.run(f"ALTER TABLE {db}.t MODIFY k VARCHAR(20) COLLATE {after} NOT NULL")
+    assert {number: keys(number) for number in plan.numbers} == chunks
+    assert sum(map(len, chunks.values())) == 2000
+
+
+def test_a_limit_of_the_server_limits_no_question(any_server: MysqlServer, db: str) -> None:
+    """`sql_select_limit`, by which some guard their servers, cuts what a session reads without a word."""
+    any_server.run(
+        f"CREATE TABLE {db}.t (a INT, b INT, c INT, k INT PRIMARY KEY)", f"INSERT INTO {db}.t (k) VALUES (1)"
+    )
+    with any_server.global_variable("sql_select_limit", "1"), connect(address(any_server)) as connection:
+        found = schema_of(connection, (db, "t"))
+    assert found is not None
+    assert len(found.columns) == 4
 
 
 def test_composite_keys_are_cut_between_rows(any_server: MysqlServer, db: str) -> None:

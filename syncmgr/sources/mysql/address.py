@@ -8,7 +8,7 @@ import contextlib
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pymysql import err
 from pymysql.cursors import DictCursor
@@ -22,6 +22,7 @@ from syncmgr.sources.mysql.driver import UNREADABLE, BoundedConnection
 from syncmgr.sources.mysql.tls import context, distrust, refusals
 
 Connection: TypeAlias = BoundedConnection
+ALL_ROWS: Final = "sql_select_limit = 18446744073709551615"  # whatever the server or its init_connect sets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +128,7 @@ def _unopened(address: MysqlAddress) -> Connection:
         read_timeout=address.query_timeout,
         write_timeout=address.query_timeout,
         program_name="syncmgr",
-        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}",
+        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}, {ALL_ROWS}",
         ssl_disabled=address.tls.mode == "disabled",
         ssl=context(address.tls),
         auth_plugin_map=refusals(address.tls, address.label, address.user),

@@ -14,7 +14,7 @@ from syncmgr.job.snapshot import select_list
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.handshake import opening as hand_shake
 from syncmgr.job.types.schema import SourceColumn, SourceTable
-from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.address import ALL_ROWS, MysqlAddress
 from syncmgr.sources.mysql.key_stores import STORES
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
@@ -92,7 +92,7 @@ def options(server: MysqlAddress, *, exact: str | None = None) -> dict[str, str]
         "socketTimeout": str(SILENCE_SECOND * 1000),
         "tcpKeepAlive": "true",
         "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
-        "sessionVariables": "time_zone='+00:00',sql_mode=''",
+        "sessionVariables": f"time_zone='+00:00',sql_mode='',{ALL_ROWS.replace(' ', '')}",
         **NOTHING_GIVEN,
     }
     opening: tuple[str, ...] = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",)

@@ -36,6 +36,7 @@ GONE: Final = (
     "it is not there under that name; a statement that renamed or dropped it is followed when it is read from the "
     "binlog; if there was none, the job's user may not read it: grant SELECT on it"
 )
+CUTS: Final = 5  # of a table whose collations change meanwhile
 HOUR: Final = 3600.0
 XIDS_SHOWN: Final = 3
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
@@ -191,14 +192,29 @@ class _Planning:
         self._name = quoted((table.db, table.name))
         self._wanted_key = key
         self._wanted_rows = wanted_rows
+        self._collations: dict[str, tuple[str, str]] = {}
 
     def plan(self, where: str) -> ChunkPlan:
         if schema_of(self._connection, (self._table.db, self._table.name)) is None:
             raise broken(self._table, GONE, **{channel_state.GONE: True})
         rows = self._estimated(f" WHERE {where}" if where else "")
-        key = self._key()
-        names = tuple(column.name for column in key)
-        return ChunkPlan(id=uuid4().hex[:12], key=names, bounds=tuple(self._bounds(key, rows)), rows=rows)
+        for _ in range(CUTS):
+            key, self._collations = self._key(), self._asked_collations()
+            bounds = tuple(self._bounds(key, rows))
+            if self._asked_collations() == self._collations:
+                return ChunkPlan(id=uuid4().hex[:12], key=tuple(c.name for c in key), bounds=bounds, rows=rows)
+        raise broken(self._table, "its collations change again and again", **{channel_state.ALTERED: True})
+
+    def _asked_collations(self) -> dict[str, tuple[str, str]]:
+        """Charset and collation by text column, folded."""
+        told = query(
+            self._connection,
+            "SELECT COLUMN_NAME name, CHARACTER_SET_NAME charset, COLLATION_NAME collation"
+            " FROM information_schema.COLUMNS"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLLATION_NAME IS NOT NULL",
+            *(self._table.db, self._table.name),
+        )
+        return {folded_name(row["name"]): (row["charset"], row["collation"]) for row in told}
 
     def _estimated(self, where: str) -> int:
         """By the statistics that the optimizer has now; those of information_schema may be a day old."""
@@ -252,9 +268,20 @@ class _Planning:
             found = query(self._connection, text)
             if not found:
                 return
-            bound = tuple(_literal(column, found[0][f"v{place}"]) for place, column in enumerate(key))
+            bound = tuple(self._literal(column, found[0][f"v{place}"]) for place, column in enumerate(key))
             yield bound
             where = f" WHERE {beyond(names, bound)}"
+
+    def _literal(self, column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever type the driver returns
+        """Text stays in its own charset and is compared by the collation that the key has now, even after an ALTER:
+        by another one, rows would be in two chunks, or in none.
+        """
+        if column.type in AS_BYTES:
+            known = self._collations.get(folded_name(column.name))
+            return f"x'{value}'" if known is None else f"_{known[0]} x'{value}' COLLATE {known[1]}"
+        if column.type in AS_TEXT:
+            return f"'{value}'"
+        return f"{value:f}" if column.type == "decimal" else str(value)
 
 
 def _selectable(column: SourceColumn) -> str | None:
@@ -265,15 +292,6 @@ def _selectable(column: SourceColumn) -> str | None:
     if column.type in AS_TEXT:
         return f"CAST({name} AS CHAR)"
     return f"HEX({name})" if column.type in AS_BYTES else None
-
-
-def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever type the driver returns
-    """Text stays in its own charset, so that the column's collation compares."""
-    if column.type in AS_BYTES:
-        return f"{'_' + column.charset + ' ' if column.charset else ''}x'{value}'"
-    if column.type in AS_TEXT:
-        return f"'{value}'"
-    return f"{value:f}" if column.type == "decimal" else str(value)
 
 
 def broken(table: SourceTable, reason: str, **facts: bool) -> SyncError:
