@@ -156,3 +156,43 @@ def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> 
     status = shop.job()["Status"]
     assert status["dead_letters"] == len(BAD)
     assert status["consumed_bytes"] > 0
+
+
+@pytest.mark.parametrize("start", ["snapshot", "latest"])
+def test_a_key_that_looks_like_another_stops_its_table(
+    any_server: MysqlServer, frontend: FrontendProcess, start: str
+) -> None:
+    """The source tells two codes of one character apart; once the column is of Unicode RESYNC brings the table back."""
+    name = f"alike_{any_server.flavour}_{start}"
+    rows = f"INSERT INTO {name}.t VALUES (0xFBFC, 1), (0xEEE0, 2), (0x41, 3)"
+    any_server.run(
+        f"CREATE DATABASE {name}",
+        f"CREATE TABLE {name}.t (id VARCHAR(9) CHARACTER SET cp932 PRIMARY KEY, c INT)",
+        f"CREATE TABLE {name}.u (id VARCHAR(9) CHARACTER SET cp932 PRIMARY KEY, c INT)",
+        f"INSERT INTO {name}.u VALUES (0xFBFC, 1)",
+        *([rows] if start == "snapshot" else []),
+    )
+    frontend.sql(f"CREATE DATABASE {name}")
+    source = (
+        f'"type" = "mysql", "start" = "{start}", "mysql.host" = "127.0.0.1", "mysql.port" = "{any_server.port}", '
+        '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled"'
+    )
+    frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.* INTO {name}.*) FROM BINLOG ({source})")
+    if start == "latest":
+        any_server.run(rows)
+    any_server.run(f"INSERT INTO {name}.u VALUES (0x8BB4, 2)")
+
+    def lake(table: str) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in frontend.sql(f"SELECT id, c FROM {name}.{table} ORDER BY c")]
+
+    until(lambda: ("\u6a4b", 2) in lake("u"))
+    until(lambda: "holds the bytes eee0" in str(frontend.job(name)["Msg"]), why="a Msg")
+    assert frontend.job(name)["State"] == "RUNNING"
+    any_server.run(
+        f"DELETE FROM {name}.t WHERE c = 1",
+        f"ALTER TABLE {name}.t CONVERT TO CHARACTER SET utf8mb4",
+    )
+    frontend.sql(f"ALTER SYNC JOB {name}.job1 RESYNC TABLE {name}.t")
+    until(lambda: lake("t") == [("\u9ad9", 2), ("A", 3)], why="the table in Unicode")
+    until(lambda: frontend.job(name)["Msg"] is None, why="no Msg")
+    frontend.sql(f"STOP SYNC JOB {name}.job1")

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from syncmgr.job.types.charset import EVERYWHERE, MAX_BYTES
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.types.charset import EVERYWHERE, MAX_BYTES, ONE_TO_ONE
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.values import charsets
 from tests.contract.mysql_reader import database, facts, latest, reading
@@ -68,6 +69,59 @@ def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: st
     found = charsets.decode(charset, pa.array([code for code, _ in shaped], pa.binary())).to_pylist()
     differ = [(code.hex(), mine, text) for (code, text), mine in zip(shaped, found, strict=True) if mine != text]
     assert differ == []
+
+
+@pytest.mark.parametrize("charset", sorted(set(MAX_BYTES) - {"binary"}))
+def test_a_key_takes_every_code_that_comes_back(any_server: MysqlServer, charset: str) -> None:
+    """And none that the server's own conversion to Unicode and back makes another one, nor a substitute."""
+    known = any_server.run(f"SELECT 1 FROM information_schema.CHARACTER_SETS WHERE CHARACTER_SET_NAME = '{charset}'")
+    if not known:
+        pytest.skip("the server has no such charset")
+    with database(any_server) as db:
+        told = converted(any_server, charset, db)
+        backs = dict(came_back(any_server, charset, db, [text for _, text in told]))
+    own = {code for code, text in told if backs[text] == code and (text != SUBSTITUTE or charset in ONE_TO_ONE)}
+    shaped = [code for code, _ in told if _is_one(charset, code) and charsets.is_text(charset, code)]
+    taken = {code for code in shaped if charsets.is_text(charset, code, exact=True)}
+    assert {code.hex() for code in taken} == {code.hex() for code in own & set(shaped)}
+    assert charset not in ONE_TO_ONE or len(taken) == len(shaped)
+
+
+SUBSTITUTE: Final = charsets.NO_CHARACTER.encode()
+
+
+def came_back(server: MysqlServer, charset: str, db: str, texts: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Each text, and its bytes in the charset."""
+    with closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {db}.c (b VARBINARY(8))")
+        for begin in range(0, len(texts), PART):
+            rows = ", ".join(f"(x'{text.hex()}')" for text in texts[begin : begin + PART])
+            cursor.execute(f"INSERT INTO {db}.c VALUES {rows}")
+        cursor.execute(f"SELECT b, HEX(CONVERT(CONVERT(b USING utf8mb4) USING {charset})) FROM {db}.c")
+        yield from ((text, bytes.fromhex(back or "")) for text, back in cursor.fetchall())
+
+
+TWICE: Final = {"cp932": ("FBFC", "EEE0"), "sjis": ("815F", "5C"), "ujis": ("5C", "A1C0"), "big5": ("41", "A15A")}
+
+
+@pytest.mark.parametrize("charset", TWICE)
+def test_two_codes_of_one_character_are_no_two_keys(any_server: MysqlServer, charset: str) -> None:
+    """The server has two rows where the target would have one: the code that does not come back stops the table."""
+    first, second = TWICE[charset]
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t (id VARCHAR(9) CHARACTER SET {charset} PRIMARY KEY, v VARCHAR(9))")
+        known = facts(any_server, [(db, "t")])
+        wanted = {(db, "t"): Subscription(columns=("id", "v"), keys=("id",), schema=known.tables[0])}
+        with reading(any_server, wanted, known.start) as reader:
+            any_server.run(
+                f"INSERT INTO {db}.t VALUES (0x{first}, 'kept')", f"INSERT INTO {db}.t VALUES (0x{second}, '')"
+            )
+            reader.until(latest(any_server))
+            assert any_server.run(f"SELECT COUNT(*) FROM {db}.t") == [(2,)]
+            with pytest.raises(SyncError) as caught:
+                reader.rows((db, "t"))
+    assert caught.value.code is Code.SOURCE_VALUE
+    assert f"holds the bytes {second.lower()}, which the target cannot hold: in {charset} these" in str(caught.value)
 
 
 def _is_one(charset: str, code: bytes) -> bool:

@@ -12,6 +12,8 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.job_properties import OnValueError
+from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.types.schema import TargetType
 from syncmgr.sources.mysql.jdbc import MysqlChunks
@@ -43,6 +45,7 @@ class Chunked:
         self.server, self.target = server, target
         self.table = facts(server, [(db, "t")]).tables[0]
         self.plan = MysqlSnapshot([address(server)]).plan(self.table, ("id",), 10)
+        self.values: ValueRules | None = None
 
     def commit(self, number: int, **changes: Any) -> ChannelCommit:
         chunk = replace(
@@ -50,6 +53,9 @@ class Chunked:
             plan=self.plan.id,
             number=number,
             columns=tuple(self.target.columns),
+            values=self.values,
+            keys=self.target.keys,
+            max_dead_letters=10,
         )
         commit = ChannelCommit(
             token=self.target.token,
@@ -359,6 +365,56 @@ def test_a_date_that_is_none_is_told(mysql_server: MysqlServer, db: str, tables:
         target.lake.commit(source.commit(1))
     assert raised.value.code is Code.SOURCE_VALUE
     assert set() == target.stray_files()
+
+
+TWICE = {  # bytes that are a text of their own, and some that look like another, or like none
+    "cp932": ("FBFC", "EEE0"),
+    "sjis": ("815F", "5C"),
+    "ujis": ("5C", "A1C0"),
+    "big5": ("A440", "A15A"),
+    "armscii8": ("29", "A4"),
+    "tis620": ("A1", "DB"),
+    "cp1250": ("C1", "81"),
+}
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", pytest.param("CHAR", marks=pytest.mark.long)])
+def test_keys_that_look_alike_are_told(any_server: MysqlServer, tables: Tables, kind: str) -> None:
+    """As from the binlog: two codes of one character are two rows of the server, and were two of one UNIQUE KEY."""
+    for charset, (kept, refused) in TWICE.items():
+        with database(any_server) as db:
+            columns = f"id {kind}(9) CHARACTER SET {charset} COLLATE {charset}_bin PRIMARY KEY, v BIGINT"
+            any_server.run(f"CREATE TABLE {db}.t ({columns})", f"INSERT INTO {db}.t VALUES (0x{kept}, 1), ('', 0)")
+            text = any_server.run(f"SELECT CONVERT(id USING utf8mb4) FROM {db}.t WHERE v = 1")[0][0]
+            source, target = alike(any_server, db, tables)
+            commit = source.commit(1)
+            assert target.lake.commit(commit).rows == 2
+            assert target.rows() == [("", 0), (text, 1)]
+
+            any_server.run(f"INSERT INTO {db}.t VALUES (0x{refused}, 2)")
+            for policy in (OnValueError.STOP, OnValueError.NULL):
+                source, target = alike(any_server, db, tables, policy)
+                with pytest.raises(SyncError) as caught:
+                    target.lake.commit(source.commit(1))
+                assert caught.value.code is Code.SOURCE_VALUE
+                reason = f"in {charset} these bytes are no character, or the one of other bytes"
+                assert f"holds the bytes {refused.lower()}, which the target cannot hold: {reason}" in str(caught.value)
+                assert str(caught.value).endswith("then RESYNC TABLE")
+
+            source, target = alike(any_server, db, tables, OnValueError.DEAD_LETTER)
+            done = target.lake.commit(source.commit(1))
+            assert target.rows() == [("", 0), (text, 1)]
+            assert [(one.column, one.value) for one in done.dead] == [("id", f"the bytes {refused.lower()}")]
+
+
+def alike(
+    server: MysqlServer, db: str, tables: Tables, policy: OnValueError = OnValueError.STOP
+) -> tuple[Chunked, LakeTable]:
+    """The source in one chunk, and a target of its own."""
+    target = tables.make("(id VARCHAR(20) NOT NULL, v BIGINT) UNIQUE KEY(id)", ("id", "v"))
+    source = Chunked(server, db, target)
+    source.values = ValueRules(policy=policy, bounds=(Bound(column="id", nullable=False, key=True),))
+    return source, target
 
 
 def test_a_source_that_does_not_give_its_rows_is_told(mysql_server: MysqlServer, db: str, tables: Tables) -> None:

@@ -14,7 +14,9 @@ from syncmgr.errors import SyncError
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.job.types.schema import SourceTable
+from syncmgr.job.types.charset import looks_like_another
+from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +25,7 @@ class ChunkRows:
 
     `condition`: WHERE in the source's words, "": all rows. `exact`: by the hand-shake of `handshake`, named like the
     plan. `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. `values`: what
-    happens to values that the target cannot hold, None: they are errors.
+    happens to values that the target cannot hold, None: they are errors. `keys`: the columns that distinguish rows.
     """
 
     plan: str
@@ -33,11 +35,17 @@ class ChunkRows:
     columns: tuple[str, ...]
     condition: str
     values: ValueRules | None = None
+    keys: tuple[str, ...] = ()
     max_dead_letters: int = 0
     exact: bool = False
     replaces: bool = False
     excerpt: KeyRange | None = None
     changes: tuple[LakeChange, ...] = ()
+
+    def refused_texts(self, column: SourceColumn) -> str | None:
+        """Why some texts of the column are refused, which arrive as LIKE_ANOTHER and their bytes; None: none is."""
+        is_key = folded_name(column.name) in {folded_name(key) for key in self.keys}
+        return looks_like_another(column.charset) if is_key and column.type in TEXT else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

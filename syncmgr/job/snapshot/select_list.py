@@ -12,6 +12,10 @@ from syncmgr.job.types.schema import BYTES, GEOMETRY, IDENTIFIERS, INTEGER_BITS,
 AS_TEXT: Final = frozenset({"decimal", "date", "datetime", "timestamp", "time", "char", "enum", "set"})
 
 
+LIKE_ANOTHER: Final = "\ufffd"  # begins what stands for a text that is refused in a key
+_REPLACEMENT: Final = LIKE_ANOTHER.encode().hex().upper()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selected:
     """`sql`: over the column, in MySQL's words. `wire`: Spark's type of the result, from which a cast leads to the
@@ -49,6 +53,15 @@ def selected(column: SourceColumn) -> Selected:
             return Selected(sql=name, wire="BINARY")
         case word:
             raise KeyError(word)
+
+
+def selected_exactly(column: SourceColumn) -> Selected:
+    """A text in a key; LIKE_ANOTHER and its bytes if it does not convert back from Unicode."""
+    name = quoted(column.name)
+    text = f"CONVERT({name} USING utf8mb4)"
+    back = f"HEX({name}) = HEX(CONVERT({text} USING {column.charset})) AND HEX({text}) NOT LIKE '%{_REPLACEMENT}%'"
+    shown = f"CONVERT(CONCAT(x'{_REPLACEMENT}', 'the bytes ', LOWER(HEX({name}))) USING utf8mb4)"
+    return Selected(sql=f"IF({name} IS NULL OR ({back}), {text}, {shown})", wire="STRING")
 
 
 def _integer(column: SourceColumn) -> str:

@@ -1,6 +1,7 @@
 """What is known of MySQL's charsets without reading any text.
 
-Owns: the maximum number of bytes per character, by charset, and which charsets have some texts in common.
+Owns: the maximum number of bytes per character, by charset, which charsets have some texts in common, and in which no
+two codes are the same text.
 Must not know: columns, how a text is decoded.
 """
 
@@ -26,10 +27,22 @@ EVERYWHERE: Final = re.compile(r"[ -?A-Z_a-z]*")  # characters that every charse
 
 ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
 
+_ONE_TO_ONE: Final = "cp850 cp852 cp866 keybcs2 koi8r koi8u latin1 latin2 latin5 latin7 macce macroman ucs2 utf8mb3"
+ONE_TO_ONE: Final = ALL_OF_UNICODE | {*_ONE_TO_ONE.split()}  # each code has a character, which comes back as that code
+LOOKS_LIKE_ANOTHER: Final = (
+    "in {charset} these bytes are no character, or the one of other bytes, so that two keys would look alike; "
+    "ALTER TABLE ... CONVERT TO CHARACTER SET utf8mb4, then RESYNC TABLE"
+)
+
 
 def of_today(charset: str | None) -> str | None:
     """Under its present name: earlier servers say utf8."""
     return "utf8mb3" if charset == "utf8" else charset
+
+
+def looks_like_another(charset: str | None) -> str | None:
+    """Why some texts of a key are refused; None: all are accepted."""
+    return None if of_today(charset) in {*ONE_TO_ONE, None} else LOOKS_LIKE_ANOTHER.format(charset=charset)
 
 
 def max_bytes(charset: str | None) -> int:

@@ -19,6 +19,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.rows.value_error import SHOWN, ValueRules, letter_of
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
+from syncmgr.job.snapshot.select_list import LIKE_ANOTHER
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.fitting import beyond_sql
 from syncmgr.job.types.schema import SourceColumn, arrow_type
@@ -28,7 +29,9 @@ MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as te
 NO_DATE: Final = "there is no such date"
 UNHELD: Final = "syncmgr: {column} | {reason} | "
 _REFUSED: Final = re.compile(
-    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+? does not hold it) \| (?P<value>.*?)(?: SQLSTATE|\n\tat |\Z)", re.DOTALL
+    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+? (?:does not hold it|then RESYNC TABLE)) \| "
+    r"(?P<value>.*?)(?: SQLSTATE|\n\tat |\Z)",
+    re.DOTALL,
 )
 
 
@@ -36,7 +39,8 @@ _REFUSED: Final = re.compile(
 class CheckedColumn:
     """A column of a chunk: `wire` is its name in the SELECT, `sql` its value in the type of a segment.
 
-    `unheld`: the condition that no target holds the value, None if each is held, and `reason` why.
+    `unheld`: the condition that no target holds the value, None if each is held, and `reason` why. `in_place`: the
+    value may stand for the bytes of a text that a key cannot have.
     """
 
     column: SourceColumn
@@ -44,6 +48,7 @@ class CheckedColumn:
     sql: str
     unheld: str | None = None
     reason: str = ""
+    in_place: bool = False
 
 
 def _rules(chunk: ChunkRows) -> ValueRules:
@@ -55,17 +60,25 @@ def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> CheckedColumn:
     kind = spark_type(arrow_type(column))
     tried = _rules(chunk).tolerant and column.type in MOMENTS
     sql = f"{'TRY_CAST' if tried else 'CAST'}({wire} AS {kind})"
-    conditions, reason = [], NO_DATE
+    conditions, reason, refused_texts = [], NO_DATE, chunk.refused_texts(column)
     if tried:
         conditions.append(f"({wire} IS NOT NULL AND {sql} IS NULL)")
     for bound in _rules(chunk).bounds:
         if bound.column == column.name and bound.type is not None:
             conditions.append(f"({beyond_sql(sql, column, bound.type)})")
             reason = f"{bound.type.text} does not hold it"
+    if refused_texts is not None:
+        conditions.append(_stands_for_bytes(wire))
+        reason = f"{reason}, or {refused_texts}" if len(conditions) > 1 else refused_texts
     if not conditions:
         return CheckedColumn(column=column, wire=wire, sql=sql)
     unheld = f"coalesce({' OR '.join(conditions)}, FALSE)"
-    return CheckedColumn(column=column, wire=wire, sql=sql, unheld=unheld, reason=reason)
+    in_place = refused_texts is not None
+    return CheckedColumn(column=column, wire=wire, sql=sql, unheld=unheld, reason=reason, in_place=in_place)
+
+
+def _stands_for_bytes(wire: str) -> str:
+    return f"startswith({wire}, {literal(LIKE_ANOTHER)})"
 
 
 def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
@@ -76,13 +89,13 @@ def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
     if one.unheld is None:
         return one.sql
     match _rules(chunk).policy:
-        case OnValueError.STOP:
+        case policy if policy is OnValueError.STOP or (policy is OnValueError.NULL and one.in_place):
             words = literal(UNHELD.format(column=one.column.name, reason=one.reason))
             shown = f"substring({_text(one)}, 1, {SHOWN})"
             return f"IF({one.unheld}, raise_error(concat({words}, {shown})), {one.sql})"
         case OnValueError.NULL:
             return f"IF({one.unheld}, NULL, {one.sql})"
-        case OnValueError.DEAD_LETTER:
+        case _:
             return one.sql
 
 
@@ -112,6 +125,8 @@ def dead_letters(rows: DataFrame, columns: list[CheckedColumn], *, token: str, m
 
 
 def _text(one: CheckedColumn) -> str:
+    if one.in_place:
+        return f"IF({_stands_for_bytes(one.wire)}, substring({one.wire}, 2), {one.wire})"
     is_bytes = spark_type(arrow_type(one.column)) == "BINARY"
     return f"lower(hex({one.wire}))" if is_bytes else f"CAST({one.wire} AS STRING)"
 

@@ -134,6 +134,7 @@ class ChunkReading:
                 columns=channel.reads,
                 condition=plan.condition(number),
                 values=self._options.values(channel),
+                keys=channel.source_keys,
                 max_dead_letters=self._options.max_dead_letters(),
                 exact=not channel.keys,
                 replaces=plan.replaces,

@@ -40,7 +40,7 @@ class MysqlChunks:
 
     def rows(self, chunk: ChunkRows) -> JdbcSelect:
         """Raises PEM_FILE."""
-        told = [select_list.selected(_column(chunk, name)) for name in chunk.columns]
+        told = [_selected(chunk, _column(chunk, name)) for name in chunk.columns]
         items = ", ".join(f"{one.sql} AS c{place}" for place, one in enumerate(told))
         table = f"{select_list.quoted(chunk.table.db)}.{select_list.quoted(chunk.table.name)}"
         where = f" WHERE {chunk.condition}" if chunk.condition else ""
@@ -66,6 +66,11 @@ class MysqlChunks:
         if "Access denied for user" in reason:
             return SyncError(Code.SOURCE_ACCESS_DENIED, address=address, user=user, reason=reason)
         return SyncError(Code.SOURCE_UNREACHABLE, address=address, reason=reason)
+
+
+def _selected(chunk: ChunkRows, column: SourceColumn) -> select_list.Selected:
+    exactly = chunk.refused_texts(column) is not None
+    return select_list.selected_exactly(column) if exactly else select_list.selected(column)
 
 
 def _column(chunk: ChunkRows, name: str) -> SourceColumn:

@@ -5,8 +5,9 @@ Must not know: columns, events, who is to blame.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -32,6 +33,7 @@ MULTI_BYTE: Final = {
     "utf32": "utf-32-be",
 }
 NO_CHARACTER: Final = "\ufffd"
+NO_TWINS: Final = (frozenset[str](), frozenset[bytes]())
 SUBSTITUTES: Final = {"tis620": NO_CHARACTER}  # of a code without a character; "?" in every other charset
 
 # Where MySQL and Python's codec differ, or only MySQL knows the character: MySQL's reading.
@@ -52,6 +54,17 @@ _OVERRIDES: Final[Mapping[str, Mapping[bytes, str]]] = {
     "gb18030": {b"\xa8\xbc": "\u1e3f", b"\x81\x35\xf4\x37": "\ue7c7"},
     "sjis": {b"\x81\x5f": "\\"},
     "ujis": {b"\xa1\xc0": "\\"},
+}
+
+# Charsets in which several codes are one character, or some are U+FFFD. A character converts back to the first of its
+# codes that does not begin with these bytes.
+_YIELDING: Final[Mapping[str, bytes]] = {
+    "big5": b"",
+    "cp932": b"\xed\xee",
+    "eucjpms": b"",
+    "gb18030": b"",
+    "sjis": b"\x5c",
+    "ujis": b"",
 }
 
 
@@ -103,7 +116,8 @@ def is_text(charset: str, value: bytes, *, exact: bool = False) -> bool:
 
 
 def decode(charset: str, cells: pa.Array, *, exact: bool = False) -> pa.Array:
-    """From binary to string. `exact`: a code without a character is not text, since two of them would look the same.
+    """From binary to string. `exact`: a code without a character is not text, nor is one that its character does not
+    convert back to, since two of them would look the same.
 
     Raises UndecodableError for the first cell that is not text, KeyError for an unknown charset.
     """
@@ -133,15 +147,17 @@ def _ucs2(value: bytes) -> str:
 
 def _multi_byte(cells: pa.Array, charset: str, *, exact: bool) -> pa.Array:
     codec, overrides = MULTI_BYTE[charset], _OVERRIDES.get(charset, {})
-    by_character = partial(_character_by_character, charset=charset, substitute=None if exact else "?")
+    by_character = partial(_character_by_character, charset=charset, exact=exact)
+    shared, _ = _twins(charset) if exact else NO_TWINS
 
     def text(value: bytes) -> str:
         if any(piece in value for piece in overrides):
             return by_character(value)
         try:
-            return value.decode(codec)
+            made = value.decode(codec)
         except UnicodeDecodeError:
             return by_character(value)
+        return made if shared.isdisjoint(made) else by_character(value)
 
     return _one_by_one(cells, text)
 
@@ -156,17 +172,17 @@ def _one_by_one(cells: pa.Array, text: Callable[[bytes], str]) -> pa.Array:
     return pa.array(made, pa.string())
 
 
-def _character_by_character(value: bytes, *, charset: str, substitute: str | None) -> str:
-    shape, known = _SHAPES.get(charset), _beyond(charset)
+def _character_by_character(value: bytes, *, charset: str, exact: bool) -> str:
+    shape, (_, twins) = _SHAPES.get(charset), _twins(charset) if exact else NO_TWINS
     made, at = [], 0
     while at < len(value):
         found = None if shape is None else shape.match(value, at)
         if found is None:
             raise UnicodeDecodeError(charset, value, at, at + 1, "no character")
-        character = known.get(found[0]) or _character(found[0], MULTI_BYTE[charset]) or substitute
-        if character is None:
-            raise UnicodeDecodeError(charset, value, at, found.end(), "a code without a character")
-        made.append(character)
+        character = _character(found[0], charset)
+        if exact and (character in {None, NO_CHARACTER} or found[0] in twins):
+            raise UnicodeDecodeError(charset, value, at, found.end(), "a code that its character does not come back as")
+        made.append("?" if character is None else character)
         at = found.end()
     return "".join(made)
 
@@ -183,18 +199,52 @@ def _beyond(charset: str) -> Mapping[bytes, str]:
     return {**told, **_OVERRIDES.get(charset, {})}
 
 
-def _character(piece: bytes, codec: str) -> str | None:
+def _character(piece: bytes, charset: str) -> str | None:
+    known = _beyond(charset).get(piece)
+    if known is not None:
+        return known
     try:
-        return piece.decode(codec)
+        return piece.decode(MULTI_BYTE[charset])
     except UnicodeDecodeError:
         return None
 
 
 @cache
+def _twins(charset: str) -> tuple[frozenset[str], frozenset[bytes]]:
+    """The characters that have several codes, or may be a substitute, and the codes that do not convert back."""
+    if charset not in _YIELDING:
+        return NO_TWINS
+    codes: dict[str, list[bytes]] = {}
+    for code in _codes(_SHAPES[charset]):
+        character = _character(code, charset)
+        if character is not None:
+            codes.setdefault(character, []).append(code)
+    several = {character: found for character, found in codes.items() if len(found) > 1}
+    twins = set[bytes]()
+    for found in several.values():
+        kept = min(found, key=lambda code: code[0] in _YIELDING[charset])
+        twins.update(code for code in found if code != kept)
+    return frozenset({NO_CHARACTER, *several}), frozenset(twins)
+
+
+def _codes(shape: re.Pattern[bytes]) -> Iterator[bytes]:
+    """All well-formed ones of up to two bytes, and those of EUC with three."""
+    made = [bytes([byte]) for byte in range(256)]
+    made += [bytes(pair) for pair in product(range(0x80, 256), range(256))]
+    made += [b"\x8f" + bytes(pair) for pair in product(range(0xA1, 255), repeat=2)]
+    return filter(shape.fullmatch, made)
+
+
+@cache
 def _table(charset: str, substitute: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool]:
-    """For each byte: its UTF-8 bytes in a row of three, and how many those are; and whether ASCII stays itself."""
+    """For each byte: its UTF-8 bytes in a row of three, and how many those are; and whether ASCII stays itself.
+
+    Without a substitute a byte without a character becomes nothing, as does one whose character another byte has.
+    """
     table = TABLES[charset]
     encoded = [(substitute if character == NO_CHARACTER else character).encode() for character in table]
+    if not substitute:
+        encoded = [piece if table.index(table[byte]) == byte else b"" for byte, piece in enumerate(encoded)]
     rows = np.frombuffer(b"".join(piece.ljust(3, b"\0") for piece in encoded), np.uint8).reshape(256, 3)
     return rows, np.array([len(piece) for piece in encoded], np.uint8), table[:128].encode() == bytes(range(128))
 

@@ -4,8 +4,9 @@ Owns: the encoding of every column type, and which values Arrow cannot hold.
 Must not know: events, rows, tables.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from syncmgr.job.types import identifier
 from syncmgr.job.types.cells import Bools, Ints, slices, validity
+from syncmgr.job.types.charset import LOOKS_LIKE_ANOTHER
 from syncmgr.job.types.schema import (
     GEOMETRY,
     IDENTIFIERS,
@@ -203,12 +205,20 @@ def _text(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
 
 
 def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
-    """Without what is not text."""
+    """Without what is not text, or, where that matters, does not convert back from Unicode."""
     values = raw.to_pylist()
-    bad = np.array([value is not None and not charsets.is_text(charset, value, exact=cells.exact) for value in values])
-    valid = cells.holding(bad, lambda i: f"the bytes {values[i][:SHOWN].hex()}", f"they are no {charset} text")
+    bad = np.array([value is not None and not charsets.is_text(charset, value) for value in values])
+    valid = cells.holding(bad, partial(_bytes_shown, values), f"they are no {charset} text")
+    if cells.exact:
+        bad = np.array([value is not None and not charsets.is_text(charset, value, exact=True) for value in values])
+        like_another = LOOKS_LIKE_ANOTHER.format(charset=charset)
+        valid = replace(cells, valid=valid).holding(bad, partial(_bytes_shown, values), like_another)
     assert valid is not None, "some are bad"
     return pa.array([value if good else None for value, good in zip(values, valid, strict=True)], pa.binary())
+
+
+def _bytes_shown(values: Sequence[bytes], place: int) -> str:
+    return f"the bytes {values[place][:SHOWN].hex()}"
 
 
 def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
