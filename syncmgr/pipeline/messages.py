@@ -38,6 +38,7 @@ class WorkerChannel:
     known_at: Position | None = None
     complete: bool = False
     nameless: bool = False
+    gone: bool = False
     reshaped: Reshaped = Reshaped()  # noqa: RUF009 - the same
 
     @classmethod
@@ -55,6 +56,7 @@ class WorkerChannel:
             known_at=channel.known_at,
             complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
             nameless=channel.nameless,
+            gone=channel.gone,
             reshaped=channel.reshaped,
         )
 

@@ -355,6 +355,35 @@ def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer
     until(lambda: frontend.job("unlogged")["Msg"] is None, why="no Msg")
 
 
+@pytest.mark.parametrize("statement", ["INSERT INTO {t} VALUES (7, 7, 'new', 7)", "ALTER TABLE {t} ADD z INT"])
+def test_a_table_that_was_created_again_unlogged_stops_alone(
+    any_server: MysqlServer, frontend: FrontendProcess, statement: str
+) -> None:
+    """As by the dump of a server with GTIDs: its old rows do not stay beside the new ones, and RESYNC brings those."""
+    name = f"recreated_{any_server.flavour}_{statement[:5].lower()}"
+    t = Altered(name, any_server, frontend, tables=("t", "u"), rows=5)
+    t.wait_until_equal()
+    t.run(
+        f"DROP TABLE {name}.t",
+        "SET sql_log_bin = 0",
+        f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, {COLUMNS})",
+        f"INSERT INTO {name}.t VALUES (6, 6, 'unseen', 6)",
+        "SET sql_log_bin = 1",
+        statement.format(t=f"{name}.t"),
+        f"INSERT INTO {name}.u VALUES (100, 1, 'x', 1)",
+    )
+    t.wait_until_equal("u", "u")
+    until(lambda: f"'{name}.t' is no longer read" in str(frontend.job(name)["Msg"]), why="a Msg")
+    assert "it was dropped, and nothing in the binlog has created it again" in frontend.job(name)["Msg"]
+    assert "ALTER SYNC JOB ... RESYNC TABLE brings it back" in frontend.job(name)["Msg"]
+    frontend.sql(f"ALTER SYNC JOB {name}.job1 RESYNC TABLE {name}.t")
+    t.wait_until_equal()
+    until(lambda: frontend.job(name)["Msg"] is None, why="no Msg")
+    t.run(f"DROP TABLE {name}.t", f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, {COLUMNS})")
+    t.run(f"INSERT INTO {name}.t VALUES (8, 8, 'logged', 8)")
+    t.wait_until_equal()
+
+
 def test_a_table_leaves_and_joins_with_another_target(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Its new target has other columns; nothing of the old one comes back."""
     t = Altered("rejoining", mysql_server, frontend, tables=("t", "u"), rows=5)

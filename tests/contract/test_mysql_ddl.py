@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -366,6 +366,53 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
         with reading(any_server, subscriptions([known], Position()), start, options=QUICK) as reader:
             reader.until(latest(any_server))
             assert [row["v"] for row in reader.rows((db, "u"))] == ["seen", "unseen"]
+
+
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+def test_rows_of_a_table_that_was_created_again_unlogged_stop_it(
+    any_server: MysqlServer, db: str, metadata: str
+) -> None:
+    """It was dropped in the binlog, and its old rows would stay beside the new ones; one that comes back is read."""
+    need_own_binlog(any_server)
+    before = channel_of(facts(any_server, [(db, "t")]).tables[0])
+    created = f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))"
+    unlogged = ("SET sql_log_bin = 0", created, "SET sql_log_bin = 1")
+    with (
+        any_server.global_variable("binlog_row_metadata", f"'{metadata}'"),
+        reading(any_server, subscriptions([before], Position()), options=QUICK) as reader,
+    ):
+        for gone, statements in ((True, [f"DROP TABLE {db}.t"]), (False, [created]), (True, [f"DROP TABLE {db}.t"])):
+            any_server.run(f"INSERT INTO {db}.t VALUES (1, 'read')" if gone else "SET @a = 1", *statements)
+            until(lambda: reader.get() and reader.batches[-1].ddl)
+            reader.source.follow([replace(before, gone=gone)])
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["read", "read"]
+        behind = reader.batches[-1].ddl.behind
+        any_server.run(*unlogged, f"INSERT INTO {db}.t VALUES (2, 'new')")
+        error = reader.until_error()
+        assert len(reader.rows((db, "t"))) == 2
+    with reading(any_server, subscriptions([replace(before, gone=True)], behind), behind, options=QUICK) as reader:
+        again = reader.until_error()
+    for each in (error, again):
+        assert each.code is Code.SOURCE_SCHEMA
+        assert each.context["table"] == f"{db}.t"
+        assert "rows of it came, though it was dropped, and nothing in the binlog has created it again" in str(each)
+
+
+@ALIKE
+def test_what_names_no_table_that_is_there_is_not_logged(any_server: MysqlServer, db: str) -> None:
+    """But for DROP, and RENAME IF EXISTS of MariaDB: whatever else is logged shows that its table is there."""
+    statements = ["ALTER TABLE {t} ADD w INT", "CREATE INDEX i ON {t} (v)", "DROP INDEX i ON {t}", "TRUNCATE TABLE {t}"]
+    statements += ["RENAME TABLE {t} TO {t}2"]
+    if any_server.flavour == "mariadb":
+        statements += ["ALTER TABLE IF EXISTS {t} ADD w INT", "CREATE INDEX IF NOT EXISTS i ON {t} (v)"]
+        statements += ["DROP INDEX IF EXISTS i ON {t}", "ALTER TABLE IF EXISTS {t} RENAME TO {t}2"]
+    any_server.run(f"DROP TABLE {db}.t")
+    start = latest(any_server)
+    for statement in statements:
+        with suppress(pymysql.err.MySQLError):
+            any_server.run(statement.format(t=f"{db}.t"))
+    logged = [row[5] for row in any_server.run(f"SHOW BINLOG EVENTS IN '{start.file}' FROM {start.offset}")]
+    assert [text for text in logged if f"{db}.t" in text] == []
 
 
 @pytest.mark.parametrize(

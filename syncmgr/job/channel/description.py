@@ -15,6 +15,10 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
 
+RECREATED: Final = (  # why a table that is `gone`, and exists, is not followed
+    "it was dropped, and nothing in the binlog has created it again: a session with sql_log_bin = 0 has, so that its "
+    "columns and first rows are not known"
+)
 _PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one source column
 
 

@@ -52,6 +52,7 @@ def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rule
             raise
         step = DdlStep(statement=said.text, at=float(said.moment.at))
     tables = ddl.meant(said.text, said.db, [table_of(channel) for channel in channels], said.modes)
+    step = _there(step, [channel for channel in channels if table_of(channel) in tables and _may_create(said)])
     return replace(step, done={c.token: "skipped" for c in channels if table_of(c) in tables})
 
 
@@ -72,12 +73,28 @@ def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription]
     """
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
     meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
-    step = plan_ddl(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
+    known = [replace(channel, gone=False) for channel in channels]
+    step = plan_ddl(meant, known, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
+    step = _there(step, [channel for channel in channels if channel.token in step.done])
     if not step.done:
         tables = ddl.meant(said.text, said.db, [table_of(channel) for channel in channels], said.modes)
         raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", said.text)
     done = {token: f"{shown(text)} was applied instead: {what}" for token, what in step.done.items()}
     return replace(step, statement=said.text, done=done)
+
+
+def _there(step: DdlStep, channels: Sequence[ChannelDescription]) -> DdlStep:
+    """Tables that were gone exist, by what an operator has decided about a statement on them."""
+    found = {c.token: replace(c, gone=False) for c in channels if c.gone and c.token not in step.channels}
+    return replace(step, channels={**step.channels, **found})
+
+
+def _may_create(said: DdlStatement) -> bool:
+    try:
+        statement = read(said.text, said.db, said.modes)
+    except UnclearError:
+        return True
+    return isinstance(statement, nodes.CreateTable | nodes.RenameTables)
 
 
 def refused(said: DdlStatement, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:

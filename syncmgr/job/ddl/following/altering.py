@@ -13,7 +13,7 @@ from mysqlddl import nodes
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import altered
-from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of, with_untold
+from syncmgr.job.ddl.following.following import Following, refuse_gone, shows_defaults, table_of, with_untold
 from syncmgr.job.ddl.following.renaming import rename
 from syncmgr.job.ddl.terms import RefusedError
 
@@ -23,6 +23,7 @@ MAX_ALTERS: Final = 100
 def alter(job: Following, statement: nodes.AlterTable) -> None:
     others = [c.other for c in statement.clauses if isinstance(c, nodes.RowsChange) and c.other is not None]
     for channel in [c for table in (statement.table, *others) for c in job.of(table)]:
+        refuse_gone(job, channel)
         loud = [c.what for c in statement.clauses if isinstance(c, nodes.RowsChange)]
         loud += ["ALTER IGNORE"] * statement.ignore
         if loud:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mysqlddl.nodes import Table
-from syncmgr.job.channel.description import ChannelDescription, Shadow
+from syncmgr.job.channel.description import RECREATED, ChannelDescription, Shadow
 from syncmgr.job.ddl.alteration import Alteration, recomputed
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.evolution import evolve
@@ -149,6 +149,13 @@ class Following:
 def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
     """What older rows have in a new column; those of other channels do not have it."""
     return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
+
+
+def refuse_gone(job: Following, channel: ChannelDescription) -> None:
+    """A statement on a dropped table shows that it was created again; an operator may have decided about it."""
+    if channel.gone and not job.rules.forced and table_of(channel) not in job.said.unknown:
+        job.at = table_of(channel)
+        raise RefusedError(f"it is about a table that is there, though {RECREATED}")
 
 
 def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:

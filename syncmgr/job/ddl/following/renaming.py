@@ -17,7 +17,7 @@ from syncmgr.job.ddl.alteration import altered, composed
 from syncmgr.job.ddl.copies.copy_table import refuse_lossy, refuse_refilled
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_filled, is_set_aside
 from syncmgr.job.ddl.copies.shadows import with_another
-from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of
+from syncmgr.job.ddl.following.following import Following, refuse_gone, shows_defaults, table_of
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Kind
 
@@ -42,6 +42,7 @@ def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: b
         if token is None:
             taken[new] = taken.pop(known, known)
         else:
+            refuse_gone(job, job.channels[token])
             _refuse_held(job, known, new, places)
             places[new] = token
     now = {token: place for place, token in places.items()}
@@ -100,6 +101,7 @@ def _take_over(job: Following, name: Table, other: Table, now: Mapping[str, Tabl
         aside = now.get(token, name) == name or is_set_aside(now[token], of=name)
         if shadow is None or not aside or not is_filled(shadow, other, shadows, of=name):
             job.refuse(Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name{UNFILLED * is_copy(other, of=name)}")
+            job.channels[token] = replace(job.channels[token], gone=False)
         else:
             _swap(job, job.channels[token], shadow, other)
             yield token

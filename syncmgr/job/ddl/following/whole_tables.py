@@ -14,7 +14,7 @@ from syncmgr.job.ddl.copies.copy_table import alike
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log
 from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl.creation import told
-from syncmgr.job.ddl.following.following import Following, table_of
+from syncmgr.job.ddl.following.following import Following, refuse_gone, table_of
 from syncmgr.job.ddl.following.renaming import refuse_successor
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
 from syncmgr.job.ddl.terms import RefusedError
@@ -43,7 +43,7 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     statement, charset = told(statement, job.known(), job.is_named)
     job.refuse(Kind.CREATE_TABLE, "it creates the table again")
     job.refuse_unseen(cascades=statement.cascades)
-    truncate(job, [channel])
+    truncate(job, [channel], created=True)
     emptied = EmptyTable() in job.changes.get(channel.token, ())
     target = job.rules.describe(channel)
     terms = replace(job.terms(defaults=True), empty=True, emptied=emptied)
@@ -126,11 +126,14 @@ def _drop_target(job: Following, channel: ChannelDescription) -> str:
     return "the target is dropped, too"
 
 
-def truncate(job: Following, channels: Iterable[ChannelDescription]) -> None:
+def truncate(job: Following, channels: Iterable[ChannelDescription], *, created: bool = False) -> None:
+    """`created`: by the same statement."""
     for channel in channels:
         if _is_before(job, channel):
             _empty_before(job, channel)
             continue
+        if not created:
+            refuse_gone(job, channel)
         deed = job.refuse(Kind.TRUNCATE, "it empties the table")
         if not channel.keys and job.rules.append_on_change is AppendOnChange.ERROR:
             raise RefusedError('it empties the table, and "append_on_change" of a target without a key is error')

@@ -22,7 +22,7 @@ class Subscription:
     that applies, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
     `shadows`: tables that may replace it, and what shows whether they may. `after`: changes up to there are not wanted.
     `complete`: no column of the table may be left out. `nameless`: rows of it arrived without column names, and it has
-    not been compared since. `left`: names that it had before.
+    not been compared since. `left`: names that it had before. `gone`: it was dropped.
     """
 
     columns: tuple[str, ...]
@@ -34,6 +34,7 @@ class Subscription:
     complete: bool = False
     nameless: bool = False
     left: tuple[Table, ...] = ()
+    gone: bool = False
 
 
 def subscriptions(channels: Iterable[ChannelPlan], start: Position) -> dict[Table, Subscription]:
@@ -49,6 +50,7 @@ def subscriptions(channels: Iterable[ChannelPlan], start: Position) -> dict[Tabl
             complete=channel.complete,
             nameless=channel.nameless,
             left=tuple((shadow.db, shadow.name) for shadow in channel.shadows if shadow.left),
+            gone=channel.gone,
         )
         for channel in channels
     }

@@ -12,6 +12,7 @@ from typing import Final
 from mysqlddl.reading import Modes
 from mysqlddl.temporary import is_temporary, may_be_temporary
 from syncmgr.errors import SyncError
+from syncmgr.job.channel.description import RECREATED
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
@@ -147,6 +148,8 @@ class Subscriptions:
     def _resolve(self, body: bytes, table: Table) -> Subscribed:
         table_map = replace(parse(body, mariadb=self.server.mariadb), db=table[0], name=table[1])
         subscription = self.tables[table]
+        if subscription.gone and subscription.known_at is None:
+            raise changed(table, f"rows of it came, though {RECREATED}")
         schema = schema_of(table_map, subscription, mariadb=self.server.mariadb)
         wanted = wanted_of(table_map, schema, subscription, self._address)
         check_types(table, wanted, self._seen[table][0] if table in self._seen else subscription.schema)

@@ -1234,6 +1234,57 @@ def test_an_operator_says_which_table_it_was(text: str) -> None:
     assert settle(record, said, (channel(),), rules).changes == followed(text).changes
 
 
+UNLOGGED = [  # what can be done to a table that is there alone
+    "ALTER TABLE orders ADD x INT",
+    "ALTER TABLE orders RENAME TO orders2",
+    "CREATE INDEX i ON orders (a)",
+    "TRUNCATE TABLE orders",
+    "RENAME TABLE orders TO orders2",
+]
+
+
+@pytest.mark.parametrize("policy", [OnDdl.EVOLVE, OnDdl.IGNORE])
+@pytest.mark.parametrize("text", UNLOGGED)
+def test_what_is_done_to_a_dropped_table_shows_that_it_was_created_unseen(text: str, policy: OnDdl) -> None:
+    """Its old rows would stay in the target, and those from before the statement would be missing."""
+    gone = followed("DROP TABLE orders").channels["token-orders"]
+    reason = refusal(text, gone, policy=policy)
+    assert "on table 'shop.orders'" in reason
+    assert "it was dropped, and nothing in the binlog has created it again" in reason
+    back = followed("CREATE TABLE orders (id BIGINT PRIMARY KEY, a INT)", gone).channels["token-orders"]
+    followed(text, back)
+
+
+def test_a_dropped_table_may_be_dropped_again() -> None:
+    """Statements with IF EXISTS are logged where nothing exists."""
+    gone = followed("DROP TABLE orders").channels["token-orders"]
+    for text in ("DROP TABLE IF EXISTS orders", "DROP DATABASE shop", "RENAME TABLE IF EXISTS orders TO x"):
+        assert followed(text, gone, mariadb=True).channels == {}
+
+
+def test_an_operator_may_answer_for_a_dropped_table_that_is_there() -> None:
+    """What he skips or applies instead of a CREATE TABLE that did not follow makes the table one that is there."""
+    gone = followed("DROP TABLE orders").channels["token-orders"]
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    for text, there in (("CREATE TABLE orders (", True), ("CREATE TABLE orders LIKE x", True), (UNLOGGED[0], False)):
+        said = DdlStatement(text=text, db="shop", modes=Modes(), moment=MOMENT)
+        after = skip(said, [gone], rules)
+        assert after.channels.get("token-orders", gone).gone is not there, text
+        assert after.done == {"token-orders": "skipped"}
+        record = DdlRecord(
+            position=Position(),
+            at=0.0,
+            table="shop.orders",
+            statement=text,
+            state=DdlState.APPLY,
+            outcome="",
+            instead=UNLOGGED[0],
+        )
+        applied = settle(record, said, [gone], rules)
+        assert not applied.channels["token-orders"].gone
+        assert applied.changes["token-orders"] == (AddField(name="x", type=kind("INT")),)
+
+
 @pytest.mark.parametrize("text", ["TRUNCATE TABLE orders", "ALTER TABLE orders DROP a", "CREATE INDEX i ON orders (a)"])
 def test_what_mariadb_does_under_a_name_that_a_table_left_shows_that_it_did_not(text: str) -> None:
     """RENAME of a temporary table is logged like any other; rows that are gone would stay in the target."""
