@@ -31,6 +31,7 @@ _LAMBDA: Final = "it computes in a loop, which may take more memory than there i
 _LENGTH: Final = "its length must be a written number"
 _REPLACEMENT: Final = "what is put into a text must be written, not computed"
 _SQUARE: Final = "it takes the square of the value's length; compare texts at the source"
+_XPATH: Final = "an XPath may take for ever on a short text; store the document, and evaluate it in a query"
 _ARRAYS: Final = "it makes as many elements as a number says; write columns"
 _REFUSED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("LikeAll", "LikeAny", "NotLikeAll", "NotLikeAny"), _LIKE),
@@ -39,10 +40,21 @@ _REFUSED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("ParseUrl", "TryParseUrl"), _REGULAR),
     **dict.fromkeys(("LambdaFunction", "ArrayAggregate"), _LAMBDA),
     **dict.fromkeys(("Sequence", "ArrayRepeat"), _ARRAYS),
+    **dict.fromkeys(("XPathBoolean", "XPathString", "XPathList", "XPathInt", "XPathLong", "XPathShort"), _XPATH),
+    **dict.fromkeys(("XPathFloat", "XPathDouble"), _XPATH),
+    "FormatNumber": "as many digits as a number says may take any memory; use ROUND, or CAST to DECIMAL",
     "Levenshtein": _SQUARE,
     "FormatString": "a width in its format may take any memory; use CONCAT and LPAD",
 }
-_TIMES: Final[Mapping[str, int]] = {"Hex": 2, "Base64": 2, "Quote": 2, "UrlEncode": 9, "StructsToJson": 6}
+_TIMES: Final[Mapping[str, int]] = {
+    "Hex": 2,
+    "Base64": 2,
+    "Quote": 2,
+    "UrlEncode": 9,
+    "StructsToJson": 6,
+    "StructsToCsv": 4,
+    "StructsToXml": 9,
+}
 _TRUTHS: Final = frozenset(
     {
         *(

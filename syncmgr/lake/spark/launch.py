@@ -111,6 +111,8 @@ def settings(place: LakePlace) -> dict[str, str]:
         own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         # Hadoop's own starts a chmod process for every file and folder that it creates: thirty per epoch.
         own["spark.hadoop.fs.file.impl"] = LOCAL_FILES
+        # Other users of the machine reach its ports: without a secret, which Spark makes itself, they read every block.
+        own["spark.authenticate"] = "true"
     if place.embedded:
         own |= _embedded_catalog(place)
     merged = own | dict(place.options) | dict(ENFORCED)

@@ -7,7 +7,6 @@ Must not know: who queries, what may be queried, when it is too much.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -24,6 +23,8 @@ from syncmgr.lake.spark.queries.gateway import Gateway
 POOL: Final = "query"
 READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "LocalRelation", "CTERelationRef"})
 JAVA_CALLS: Final = ("reflect", "java_method", "try_reflect")  # by which a SELECT could run any code in the JVM
+SCRIPT: Final = "ScriptTransformation"
+NAMED_WINDOWS: Final = "WithWindowDefinition"
 TIME_TRAVEL: Final = "RelationTimeTravel"
 COMPUTED_NAME: Final = "PlanWithUnresolvedIdentifier"  # IDENTIFIER(...)
 MOST_NODES: Final = 10_000  # each takes several calls into the JVM
@@ -115,7 +116,7 @@ class SparkSessionOfQueries:
         """
         parsed = self._parsed(sql)
         text = str(parsed.toString())
-        if "ScriptTransformation" in text:
+        if SCRIPT in text:
             raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
         if TIME_TRAVEL not in text:
             return
@@ -129,7 +130,7 @@ class SparkSessionOfQueries:
         None: a name is computed, or there is too much to look through.
         """
         nodes = _nodes(self._parsed(sql))
-        if nodes is None or any(kind == COMPUTED_NAME for kind, _ in nodes):
+        if nodes is None or any(kind == COMPUTED_NAME or _hides_queries(kind, node) for kind, node in nodes):
             return None
         found = (node for kind, node in nodes if kind == "UnresolvedRelation")
         return frozenset(tuple(map(str, _each(node.multipartIdentifier()))) for node in found)
@@ -156,6 +157,14 @@ class Frame:
     def plan(self) -> None:
         """Raises the errors of a query without running it."""
         self.java.queryExecution().executedPlan()
+
+    def refuse_scripts(self) -> None:
+        """TRANSFORM runs a command of the machine; the plan shows it wherever the text has hidden it.
+
+        Raises NOT_SUPPORTED, STATEMENT_TOO_LARGE.
+        """
+        if any(SCRIPT in str(part.toString()) for part in _parts(self.java.queryExecution().analyzed())):
+            raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
 
     def tables_read(self) -> frozenset[tuple[str, ...] | None]:
         """Catalog, database and name of the tables that it reads anywhere; None: it reads something that is not a
@@ -208,17 +217,33 @@ def _table(leaf: Java) -> tuple[str, ...] | None:
     return str(leaf.catalog().get().name()), *map(str, identifier.namespace()), str(identifier.name())
 
 
+def _parts(plan: Java) -> list[Java]:
+    """A plan and its subqueries, at whatever depth. Raises STATEMENT_TOO_LARGE."""
+    subqueries = plan.subqueriesAll()
+    _refuse_more(int(subqueries.size()))
+    return [plan, *_each(subqueries)]
+
+
 def _leaves(plan: Java) -> Iterator[Java]:
     """Of a plan and of its subqueries, at whatever depth. Raises STATEMENT_TOO_LARGE."""
-    subqueries = plan.subqueriesAll()
-    found = int(subqueries.size())
-    for part in chain((plan,), _each(subqueries) if found <= MOST_NODES else ()):
+    parts = _parts(plan)
+    found = len(parts)
+    for part in parts:
         leaves = part.collectLeaves()
         found += int(leaves.size())
-        if found > MOST_NODES:
-            what, advice = "tables, subqueries and constant rows in a query", "ask for less at a time"
-            raise SyncError(Code.STATEMENT_TOO_LARGE, limit=MOST_NODES, what=what, advice=advice)
+        _refuse_more(found)
         yield from _each(leaves)
+
+
+def _refuse_more(found: int) -> None:
+    if found > MOST_NODES:
+        what, advice = "tables, subqueries and constant rows in a query", "ask for less at a time"
+        raise SyncError(Code.STATEMENT_TOO_LARGE, limit=MOST_NODES, what=what, advice=advice)
+
+
+def _hides_queries(kind: str, node: Java) -> bool:
+    """Whether subqueries lie where `_nodes` does not look."""
+    return kind == NAMED_WINDOWS and "subquery" in str(node.windowDefinitions().toString()).lower()
 
 
 def _nodes(parsed: Java) -> list[tuple[str, Java]] | None:

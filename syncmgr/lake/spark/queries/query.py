@@ -19,7 +19,9 @@ from syncmgr.lake.spark.queries.frame import Frame, SparkOfQueries, SparkSession
 from syncmgr.lake.spark.queries.gateway import JavaFailedError
 
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
-EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
+EXPLAIN: Final = re.compile(
+    r"(?:\s|--[^\n\\]*\n|/\*[^*/]*\*/)*EXPLAIN\s+(?P<mode>(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE
+)
 
 ENDING: Final = re.compile(r"SparkContext was shut down|stopped SparkContext")  # of a JVM that is about to end
 
@@ -92,19 +94,22 @@ class Query:
             self._idle.set()
 
     def _understand(self, session: SparkSessionOfQueries, sql: str, refuse: Refuse | None) -> None:
-        asked = EXPLAIN.sub("", sql, count=1)
+        explain = EXPLAIN.match(sql)
+        asked = sql if explain is None else sql[explain.end() :]  # nothing but this is ever run
         try:
             session.refuse_all_but_queries(asked)
             session.spark.begin_job_group(self.tag)
             self._refuse_if_cancelled()
             inner = session.sql(asked)
-            if asked != sql:
-                inner.plan()  # EXPLAIN would report the errors as rows
-            frame = inner if asked == sql else session.sql(sql)
-            schema = frame.schema()
+            inner.refuse_scripts()
             if refuse is not None:
                 for name in inner.tables_read():  # whatever it was called in the text
                     refuse(of_lake(name))
+            frame = inner
+            if explain is not None:
+                inner.plan()  # EXPLAIN would report the errors as rows
+                frame = session.sql(f"EXPLAIN {explain['mode'] or ''}{asked}")
+            schema = frame.schema()
         except JAVA_ERRORS:
             if refuse is not None:
                 self._check_names(session, asked, refuse)
