@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from syncmgr.errors import SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.upkeep.compaction import Compaction, Copied
 from syncmgr.lake.upkeep.fold import Fold
@@ -192,3 +194,26 @@ def test_two_folds_of_one_table(tables: Tables, monkeypatch: pytest.MonkeyPatch)
         fold(table)
     assert table.rows() == [(key, 0) for key in range(5, 10)]
     assert (table.files(1), table.files(2)) == (1, 0)
+
+
+def test_a_compaction_leaves_rows_that_a_roll_back_brought_back(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were dead when their file was copied; a refused commit of the job has renewed the index since."""
+    table = tables.make()
+    for start in range(0, 900, 100):
+        table.commit([(INS, start + place, 0) for place in range(3)])
+    before, expected = table.last_snapshot, table.rows()
+    table.commit([(DEL, 1, 0), (DEL, 2, 0)])
+    real = Compaction._swap
+
+    def after_a_roll_back(self: Compaction, copied: Any) -> int:
+        monkeypatch.undo()
+        table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {before})")
+        with pytest.raises(SyncError):
+            table.apply(table.prepared([(INS, 5000, 0)]))
+        return real(self, copied)
+
+    monkeypatch.setattr(Compaction, "_swap", after_a_roll_back)
+    Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+    assert table.rows() == expected

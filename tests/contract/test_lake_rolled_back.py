@@ -107,3 +107,19 @@ def test_a_roll_back_behind_an_epoch_whose_snapshot_alone_was_expired(tables: Ta
     with pytest.raises(SyncError) as caught:
         table.commit([(INS, 3, 3)])
     assert caught.value.code is Code.TARGET_REPLACED
+
+
+def test_a_roll_back_is_noticed_though_the_history_before_is_lost(tables: Tables) -> None:
+    """The snapshot of the last commit is still in the table, and no longer in its history; older metadata have gone."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    table.sql(FOREIGN_ROW)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    for number in range(22):
+        table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('x' = '{number}')")
+    foreign = table.lake.iceberg().load(table.db, table.name).currentSnapshot().snapshotId()
+    table.commit([(INS, 2, 2)])
+    rolled_back(table, foreign)
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 3, 3)])
+    assert caught.value.code is Code.TARGET_REPLACED

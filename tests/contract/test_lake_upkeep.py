@@ -261,3 +261,21 @@ def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
         table.commit([(UPD, 1, value)])
     location = str(table.lake.iceberg().load(table.db, table.name).location())
     assert len(list(Path(location, "metadata").glob("*.metadata.json"))) <= 22
+
+
+@pytest.mark.parametrize(
+    "cause", ["INSERT INTO {table} VALUES (5, -1)", "ALTER TABLE {table} DROP IDENTIFIER FIELDS id"]
+)
+def test_a_fold_after_an_upgrade_to_v3_brings_no_row_back(tables: Tables, cause: str) -> None:
+    """A vector takes the place of the position deletes that format v2 has left: it must have their rows, too."""
+    table = tables.make('(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) PROPERTIES ("format-version" = "2")')
+    table.commit([(INS, key, 0) for key in range(10)])
+    table.commit([(DEL, 1, 0), (UPD, 2, 2)])
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('format-version' = '3')")
+    table.sql(cause)
+    table.commit([(UPD, 5, 5)])
+    expected = [(0, 0), (2, 2), (3, 0), (4, 0), (5, 5), *((key, 0) for key in range(6, 10))]
+    assert table.rows() == expected
+    until(lambda: table.lake.upkeep(table.db, table.name))
+    assert table.files(2) == 0
+    assert table.rows() == expected == in_pyiceberg(table)

@@ -89,7 +89,12 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
     """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history."""
     token, last = commit.token, commit.last_snapshot
     epoch = iceberg.token(table, token_property(token))
-    if is_replaced(iceberg.history(table, MARKS, expired=True), token=token, epoch=epoch, last_snapshot=last):
+    history = iceberg.history(table, MARKS, expired=True)
+
+    def remains() -> bool:
+        return last in iceberg.snapshots(table)
+
+    if is_replaced(history, token=token, epoch=epoch, last_snapshot=last, remains=remains):
         raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
 
 

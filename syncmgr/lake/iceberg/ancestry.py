@@ -4,7 +4,7 @@ Owns: the marks we leave in snapshot summaries and table properties, and the rul
 Must not know: Iceberg's API; it judges values.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
@@ -41,12 +41,20 @@ def part_marks(part: Part | None) -> dict[str, str]:
     return {} if part is None else {PART_MARK: part.value}
 
 
-def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_snapshot: int | None) -> bool:
+def is_replaced(
+    history: Iterable[Snapshot],
+    *,
+    token: str,
+    epoch: int,
+    last_snapshot: int | None,
+    remains: Callable[[], bool] = bool,
+) -> bool:
     """Whether a channel's last commit is missing from the table's history, newest first. `epoch`: from the table's
     token, which survives a rollback.
 
     A history that is known from its beginning must have `last_snapshot`. If expiry cut it off, the newest remaining
-    snapshot of the channel must be that of `epoch`.
+    snapshot of the channel must be that of `epoch`, and `last_snapshot` must not remain in the table outside of its
+    history (`remains`), as a rollback leaves it.
     """
     if last_snapshot is None:
         return False
@@ -60,7 +68,7 @@ def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_sna
         oldest = snapshot
     if oldest is None or oldest.parent is None:
         return True
-    return newest_own is not None and newest_own != epoch
+    return (newest_own is not None and newest_own != epoch) or remains()
 
 
 def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:

@@ -124,7 +124,7 @@ class TableIndex:
 
     def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
         """Deleted rows of every data file whose deletes are not yet known."""
-        by_position = _position_deletes(contents.positions)
+        by_position = position_deletes(contents.positions)
         dead: dict[str, BitMap] = {}
         for content in contents.data:
             vector, positions = contents.vectors.get(content.path), by_position.get(content.path)
@@ -368,7 +368,7 @@ def read_vector(vector: Content) -> BitMap:
         return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
 
 
-def _position_deletes(files: Sequence[Content]) -> dict[str, BitMap]:
+def position_deletes(files: Sequence[Content]) -> dict[str, BitMap]:
     found: dict[str, BitMap] = {}
     for file in files:
         table = pq.read_table(local(file.path), columns=["file_path", "pos"])

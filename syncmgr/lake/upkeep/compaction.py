@@ -129,7 +129,9 @@ class Swap:
         self.there = {
             number
             for number, file in zip(copied.numbers, copied.files, strict=True)
-            if number in index.files and index.files[number].content.path == file.content.path
+            if number in index.files
+            and index.files[number].content.path == file.content.path
+            and index.files[number].dead.issuperset(file.dead)  # a rollback brings rows back that were not copied
         }
         self._dead = self._deleted_meanwhile()
         self._added: Java = None

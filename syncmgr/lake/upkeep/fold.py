@@ -6,6 +6,7 @@ Must not know: when a fold is due; how delete files are written.
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -24,11 +25,12 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.iceberg.puffin import vector_rows
 from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, read_bytes
-from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex
+from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, position_deletes
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 
+VECTORS: Final = 3  # the format version from which on a file has one vector, and nothing else deletes its rows
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
@@ -51,6 +53,8 @@ class Fold:
             if index is not None:
                 return self._commit(table, index, known=True)
         contents = contents_of(self._iceberg, table)
+        if self._iceberg.format_version(table) < VECTORS:
+            contents = replace(contents, positions=())  # they stay beside those that are written
         key = foldable(self._iceberg.layout(table), contents.equality)
         if not key:
             return 0
@@ -138,12 +142,13 @@ def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex
 
 
 def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
+    by_position = position_deletes(contents.positions)  # a vector takes their place: it must have their rows, too
     for number, file in enumerate(contents.data):
         vector = contents.vectors.get(file.path)
-        dead = BitMap()
+        dead = BitMap(by_position.get(file.path, ()))
         if vector is not None:
             offset, length = vector.facts["content-offset"], vector.facts["content-size-in-bytes"]
-            dead = vector_rows(read_bytes(table, vector.path, offset, length))
+            dead |= vector_rows(read_bytes(table, vector.path, offset, length))
         index.files[number] = IndexedFile(content=file, vector=vector, dead=dead)
         index.numbers[file.path] = number
 
