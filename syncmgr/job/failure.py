@@ -91,8 +91,8 @@ _CANAL_PAST: Final = (
     "or the next job meets the same event. Bring the targets in line with the source, and create the job again."
 )
 _AGAIN: Final = (
-    "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
-    'its default "start" brings all rows.'
+    "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again "
+    'without "start", whose default brings all rows.'
 )
 _WHERE: Final = ", while Status' behind and stopped are empty: what waits for a table goes with the job"
 _THERE: Final = f' and the position of Status as "start"{_WHERE}; the default asks for targets that are empty.'

@@ -51,6 +51,7 @@ LAKE_WORDS: Final[Mapping[str, Code]] = {
     "org.apache.hadoop.security.AccessControlException": Code.LAKE_DENIED,
     "org.apache.iceberg.exceptions.ForbiddenException": Code.LAKE_DENIED,
     "org.apache.iceberg.exceptions.NotAuthorizedException": Code.LAKE_DENIED,
+    "Mkdirs failed to create": Code.LAKE_DENIED,  # Hadoop's words for a folder, with no reason in them
 }
 
 

@@ -152,8 +152,8 @@ def test_shards_that_were_rolled_back_come_with_a_new_job(
 
     until(advice, why=f"{code}")
     assert advice().endswith(
-        "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
-        'its default "start" brings all rows.'
+        "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again "
+        'without "start", whose default brings all rows.'
     )
     frontend.sql(f"STOP SYNC JOB {prefix}.job1")
     frontend.sql(f"DROP TABLE {prefix}.orders")

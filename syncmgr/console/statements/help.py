@@ -106,8 +106,9 @@ ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]
 ALTER SYNC JOB [db.]job RENAME TO new_name
 ALTER SYNC JOB [db.]job SKIP DDL
 ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
-        says=f"""SET changes properties of FROM BINLOG and PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on
-with the new values. The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.
+        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on with the new values.
+Those of FROM BINLOG stay: for a new password or host, STOP the job and create it with the position of Status
+as "start". The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.
 ADD TABLE takes channels as CREATE SYNC does. Their rows are read while the other tables keep streaming.
 DROP TABLE removes a channel; its target table is kept. RESYNC TABLE reads a table again and replaces its rows in one
 commit, and its columns too if the table was stopped. With WHERE it replaces only some keys: the condition compares

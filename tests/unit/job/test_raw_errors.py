@@ -69,6 +69,7 @@ def test_a_disk_that_does_not_take_rows(number: int | None, expected: Code) -> N
         ("java.lang.OutOfMemoryError: Java heap space", Code.LAKE_FAILED, Remedy.RETRY),
         ("org.apache.iceberg.exceptions.ForbiddenException: 403", Code.LAKE_DENIED, Remedy.OPERATOR),
         ("FileNotFoundException: /lake/t/data/x (Permission denied)", Code.LAKE_DENIED, Remedy.OPERATOR),
+        ("[TASK_WRITE_FAILED] Mkdirs failed to create file:/lake/t/data", Code.LAKE_DENIED, Remedy.OPERATOR),
         ("[SQLITE_CORRUPT] The database disk image is malformed", Code.LAKE_DAMAGED, Remedy.OPERATOR),
     ],
 )

@@ -82,6 +82,9 @@ def test_what_people_write_is_taken(node: Node) -> None:
         (call("ArrayRepeat", V, said(3)), "as many elements as a number says"),
         (call("Sequence", said(1), said(3)), "as many elements as a number says"),
         (call("Levenshtein", V, W), "square"),
+        (call("EqualTo", call("XPathString", V, said(3)), W), "an XPath may take for ever"),
+        (call("XPathBoolean", V, said(3)), "an XPath may take for ever"),
+        (call("FormatNumber", V, said(3)), "CAST to DECIMAL"),
         (call("Alias", call("Cast", call("Concat", call("FormatString", V, W)))), "CONCAT and LPAD"),
     ],
 )
