@@ -39,6 +39,11 @@ def codes(charset: str) -> Iterator[bytes]:
                 yield from (bytes(code) for number, code in enumerate(four) if number < 40_000 or not number % STEP)
 
 
+def need_charset(server: MysqlServer, charset: str) -> None:
+    if not server.run(f"SELECT 1 FROM information_schema.CHARACTER_SETS WHERE CHARACTER_SET_NAME = '{charset}'"):
+        pytest.skip("the server has no such charset")
+
+
 def converted(server: MysqlServer, charset: str, db: str) -> list[tuple[bytes, bytes]]:
     """Each well-formed code, and its UTF-8 by the server."""
     made = list(codes(charset))
@@ -58,9 +63,7 @@ def converted(server: MysqlServer, charset: str, db: str) -> list[tuple[bytes, b
 @pytest.mark.parametrize("charset", sorted(set(MAX_BYTES) - {"binary"}))
 def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: str) -> None:
     """Each well-formed code becomes the character of the server's own conversion, its substitutes too."""
-    known = any_server.run(f"SELECT 1 FROM information_schema.CHARACTER_SETS WHERE CHARACTER_SET_NAME = '{charset}'")
-    if not known:
-        pytest.skip("the server has no such charset")
+    need_charset(any_server, charset)
     with database(any_server) as db:
         told = converted(any_server, charset, db)
     assert len(told) >= 128
@@ -74,9 +77,7 @@ def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: st
 @pytest.mark.parametrize("charset", sorted(set(MAX_BYTES) - {"binary"}))
 def test_a_key_takes_every_code_that_comes_back(any_server: MysqlServer, charset: str) -> None:
     """And none that the server's own conversion to Unicode and back makes another one, nor a substitute."""
-    known = any_server.run(f"SELECT 1 FROM information_schema.CHARACTER_SETS WHERE CHARACTER_SET_NAME = '{charset}'")
-    if not known:
-        pytest.skip("the server has no such charset")
+    need_charset(any_server, charset)
     with database(any_server) as db:
         told = converted(any_server, charset, db)
         backs = dict(came_back(any_server, charset, db, [text for _, text in told]))

@@ -22,6 +22,7 @@ from syncmgr.lake.index.key_index import NOWHERE, Keys
 from syncmgr.lake.index.keys import EpochKeys
 from syncmgr.lake.spark.jvm import Java
 
+VECTORS: Final = 3  # the format version from which on a file has one vector, and nothing else deletes its rows
 PATH_ID: Final = 2147483546  # reserved by the Iceberg specification
 POSITION_ID: Final = 2147483545
 POSITIONS: Final = pa.schema(
@@ -72,7 +73,7 @@ class Deletion:
         strike, files = self._strike, self._index.files
         if self.empty:
             return
-        if self._iceberg.format_version(self._table) < 3:
+        if self._iceberg.format_version(self._table) < VECTORS:
             self._add_positions(delta, folder, {n: rows for n, rows in strike.rows.items() if n in strike.vectors})
         elif strike.vectors:
             self._add_vectors(delta, folder, strike.vectors)

@@ -19,7 +19,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.lake.commit.commit_marker import may_have
 from syncmgr.lake.commit.rows import spark_type
-from syncmgr.lake.commit.vectors import Deletion
+from syncmgr.lake.commit.vectors import VECTORS, Deletion
 from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
@@ -30,7 +30,6 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 
-VECTORS: Final = 3  # the format version from which on a file has one vector, and nothing else deletes its rows
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
