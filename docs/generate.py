@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
 from typing import Final, get_args
@@ -227,8 +228,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "spark-keys": _spark_keys,
     "errors": _errors,
     "remedies": _remedies,
-    "mysql-properties": lambda: _properties(KINDS["mysql"].properties),
-    "canal-properties": lambda: _properties(KINDS["canal"].properties),
+    **{f"{name}-properties": partial(_properties, kind.properties) for name, kind in KINDS.items()},
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "asked": _asked,
     "heeded": _heeded,
@@ -248,27 +248,27 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
 _NOTICE: Final = """syncmgr
 The licence of syncmgr itself is the Apache License, Version 2.0 (see LICENSE).
 
-syncmgr is handed on without the parts below; they are fetched where it is installed or runs.
-Who hands them on with it, for instance in an image, has to keep to their licences.
+syncmgr is distributed without the components below; they are fetched where it is installed or runs.
+Anyone who redistributes them with it, for instance in an image, must comply with their licences.
 
 
-Python packages (requirements.lock), with the licences that their metadata tell:
+Python packages (requirements.lock), with the licences that their metadata declare:
 
 {packages}
-pyspark contains Apache Spark and the jars that it needs, whose licences lie in the folder of the package.
+pyspark contains Apache Spark and the jars that it needs, whose licences are in the folder of the package.
 
 
-Jars that are fetched at the first start, with the licences that their POMs tell:
+Jars that are fetched at the first start, with the licences that their POMs declare:
 
 {jars}
-iceberg-spark-runtime contains other libraries, whose licences lie in the jar.
+iceberg-spark-runtime contains other libraries, whose licences are in the jar.
 
 
 A jar that is fetched when a job reads the rows of a MySQL or MariaDB table for the first time, and not before:
 
 {driver}
-MySQL Connector/J is a work of Oracle. The Universal FOSS Exception allows programs of other free licences, as this one,
-to use it. Who wants another version, or none that is fetched, brings a jar: see "Jars" in docs/operations.md.
+MySQL Connector/J is a work of Oracle. The Universal FOSS Exception allows programs of other free licences, such as this
+one, to use it. To use another version, or to fetch none, provide a jar: see "Jars" in docs/operations.md.
 """
 
 

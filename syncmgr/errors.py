@@ -93,7 +93,7 @@ class Code(Enum):
     TARGET_IN_USE = (
         20004,
         "HY000",
-        "Table '{table}' is already the target of sync job '{job}'; stop that job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels no longer lists it",
+        "Table '{table}' is already the target of sync job '{job}'; stop that job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until no row of it in information_schema.sync_channels has a STATE",
     )
     TARGET_OF_OTHERS = (
         20234,
@@ -103,7 +103,7 @@ class Code(Enum):
     DUPLICATE_MAPPING = (
         20005,
         "HY000",
-        "Each source table goes to one target, and each target takes one source table: '{table}' is named twice",
+        "A source table may have only one target, and a target only one source table: '{table}' is named twice",
     )
     STALE_JOB = 20006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"
     NO_CHANNEL_KEY = 20007, "HY000", "Table '{table}': {reason}"
@@ -154,18 +154,15 @@ class Code(Enum):
     SOURCE_UNSEEN = (
         20170,
         "HY000",
-        (
-            "A session of the MySQL server at {address}, whose binlog_format is not ROW, {how}, and whether that changes a"
-            " table of the job is not known: {reason}. Statement: {statement}"
-        ),
+        "A session of the MySQL server at {address}, whose binlog_format is not ROW, {how}; syncmgr cannot determine whether that changes a table of the job: {reason}. Statement: {statement}",
     )
     SOURCE_LATE = (
         20164,
         "HY000",
         (
-            "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have {done} before this statement,"
-            " and may have changed tables of the job by that; which ones is not known, since the server could be"
-            " asked only after this statement, which removed or replaced what they went through. Compare the"
+            "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have {done} before this statement"
+            " and may have changed tables of the job that way. Which tables is unknown: this statement removed or"
+            " replaced the objects involved before the server could be queried. Compare the"
             " tables of the job with the source, ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME."
             " Statement: {statement}"
         ),
@@ -200,12 +197,12 @@ class Code(Enum):
     SOURCE_XA = (
         20131,
         "HY000",
-        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, drop the target, and create both again, or with a 'start' before its XA PREPARE",
+        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the job's start position, so its rows are unknown; STOP the job, drop the target, and create both again, or with a 'start' before its XA PREPARE",
     )
     SOURCE_XA_OPEN = (
         20132,
         "HY000",
-        "XA transactions are prepared on the MySQL server at {address}, so that no start is sure to have all rows: {xids}; commit or roll them back, and try again",
+        "There are prepared XA transactions on the MySQL server at {address}, so no start position is guaranteed to include all rows: {xids}; commit or roll them back, and try again",
     )
     PREPARED_LOST = (
         20133,
@@ -225,13 +222,9 @@ class Code(Enum):
     SOURCE_FILTERED = (
         20161,
         "HY000",
-        "The MySQL server at {address} writes only a part into its binlog: {reason}; start it without binlog_do_db and binlog_ignore_db",
+        "The MySQL server at {address} filters its binlog: {reason}; start it without binlog_do_db and binlog_ignore_db",
     )
-    RESYNC_COLUMNS = (
-        20162,
-        "HY000",
-        "Table '{table}' cannot be read again into '{target}': {reason}",
-    )
+    RESYNC_COLUMNS = 20162, "HY000", "Table '{table}' cannot be read again into '{target}': {reason}"
     SOURCE_UNNAMED = (
         20163,
         "HY000",
@@ -274,22 +267,20 @@ class Code(Enum):
         "HY000",
         "The job would have {count} dead letters, more than max_dead_letters ({limit}); the last one: {reason}",
     )
-    SNAPSHOT_REFUSED = (
-        20141,
-        "HY000",
-        "Table '{table}' cannot be read by a snapshot: {reason}",
-    )
+    SNAPSHOT_REFUSED = 20141, "HY000", "Table '{table}' cannot be read by a snapshot: {reason}"
     SNAPSHOT_BROKEN = (
         20142,
         "HY000",
         "The snapshot of table '{table}' cannot continue: {reason}; it is retried, and ALTER SYNC JOB ... RESYNC TABLE starts it from the beginning",
     )
-    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source matches {pattern}{hint}"
-    NO_SOURCE_KEY = (
-        20032,
+    ROWS_BEFORE_START = (
+        20037,
         "HY000",
-        'No unique key that a target can have: {tables}; EXCLUDE such a table, or append by "tables_without_key" = "append"',
+        'The statement created {targets}, which receive only changes after "start": rows written earlier and not changed since will be missing; ALTER SYNC JOB ... RESYNC TABLE brings all rows of a table, and a job without "start" brings those of all its tables',
     )
+    SOURCE_ZONED = 20040, "HY000", "Column '{column}' of table '{table}' has no single stored value: {reason}"
+    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source matches {pattern}{hint}"
+    NO_SOURCE_KEY = 20032, "HY000", "No unique key that a target can have: {tables}; {cure}"
     SHARDS_REFUSED = (
         20033,
         "HY000",
@@ -299,22 +290,23 @@ class Code(Enum):
     LOST_BY_STOP = (
         20039,
         "HY000",
-        "Target '{target}' lacks rows of '{table}', which go with the job: {reason}; {cure}",
+        "Target '{target}' lacks rows of '{table}'; they are lost with the job: {reason}; {cure}",
     )
     BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
-    RESYNC_POSITION = (
+    POSITION_LOST_FOR_ALL = (
         20036,
         "HY000",
-        (
-            "RESYNC of table '{table}' would not let the job continue: its position in the binlog is lost (error 20107), for its"
-            " other tables too; STOP it, DROP its targets and create it again; where the server is a replica that lags,"
-            " RESUME once it has caught up"
-        ),
+        "{what} would not let the job continue: its position in the binlog is lost (error 20107), for all of its tables; STOP it, DROP its targets and create it again; where the server is a replica that lags, RESUME once it has caught up",
     )
     TOO_MANY_JOBS = (
         20038,
         "HY000",
         "There are {limit} sync jobs, as many as max_jobs allows; STOP those that are not needed, or give several tables to one job, or raise max_jobs in conf/fe.conf",
+    )
+    TOO_MANY_OF_ACCOUNT = (
+        20041,
+        "HY000",
+        "Account {account} has {limit} sync jobs, as many as max_jobs_per_account allows; STOP those that are not needed, or give several tables to one job, or raise max_jobs_per_account in conf/fe.conf",
     )
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
@@ -332,7 +324,7 @@ class Code(Enum):
     SOURCE_MOVED = (
         20134,
         "HY000",
-        "The job continues at the MySQL server at {address}, in the middle of a transaction, which is read again there",
+        "The job switched to the MySQL server at {address} in the middle of a transaction and reads that transaction again",
     )
 
     # ours: a canal server as source
@@ -350,7 +342,11 @@ class Code(Enum):
         "Canal destination {address} cannot continue at {position}: {reason}; stop the job and create it and its targets again, from a copy of the source",
     )
     CANAL_PROTOCOL = 20126, "HY000", "What the canal server at {address} sends cannot be read: {reason}"
-    CANAL_UNSUPPORTED = 20127, "HY000", "The canal server at {address} sends what syncmgr cannot follow: {reason}"
+    CANAL_UNSUPPORTED = (
+        20127,
+        "HY000",
+        "The canal server at {address} sent an event that syncmgr does not support: {reason}",
+    )
 
     # ours: the lake
     LAKE_STARTING = 20201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
@@ -388,12 +384,14 @@ class Code(Enum):
     SPEC_CHANGED = (
         20232,
         "HY000",
-        "Table '{table}' has no key index in force ({index}), and its partition spec was changed so that rows of one key may lie in two places ({reason}): remove the cause that the index reports, or rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
+        "Table '{table}' has no usable key index ({index}), and its partition spec was changed so that rows of one key may be in two partitions ({reason}): remove the cause that the index reports, or rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
     )
+    COLUMN_REPLACED = 20237, "HY000", "Another engine dropped column '{column}' of table '{table}' and added it again"
+    FOREIGN_CHANGE = 20238, "HY000", "Table '{table}' has to be changed in Spark first: {reason}"
     LAKE_CLOCK = (
         20233,
         "HY000",
-        "The clock of this machine is {second} s behind the last commit of table '{table}': Iceberg takes no older one",
+        "The clock of this machine is {second} s behind the last commit of table '{table}'; Iceberg refuses commits that are more than a minute older than the last one, so the next commit is possible at {until} UTC",
     )
     LAKE_FULL = 20223, "HY000", "No space left on the lake's storage: {reason}"
     LAKE_DENIED = 20224, "HY000", "The frontend may not read or write on the lake's storage: {reason}"
@@ -438,7 +436,7 @@ class Code(Enum):
     TABLE_BUSY = (
         20209,
         "HY000",
-        "Table '{table}' is the target of sync job '{job}'; stop the job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels no longer lists it",
+        "Table '{table}' is the target of sync job '{job}'; stop the job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until no row of it in information_schema.sync_channels has a STATE",
     )
     BAD_TABLE = 20211, "HY000", "Table '{table}' cannot be created: {reason}"
     BAD_NAME = 20212, "42000", "Incorrect {what} name '{name}': {reason}"
@@ -493,11 +491,7 @@ class Code(Enum):
     META_PACKET = 20326, "HY000", "The database of meta_url accepts only packets that are too small: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
-    META_OWNED = (
-        20309,
-        "HY000",
-        "The metadata belongs to frontend {owner}, which is alive; stop that one first",
-    )
+    META_OWNED = 20309, "HY000", "The metadata belongs to frontend {owner}, which is alive; stop that one first"
     META_GIVEN_BACK = (
         20324,
         "HY000",

@@ -46,6 +46,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The limit of time for tests that hang is not for those that are long."""
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(0))
+
+
 def fault_of_marks(items: Sequence[pytest.Function]) -> str | None:
     """What keeps tests out of the part of the run that they belong to."""
     marked, others = set[str](), list[pytest.Function]()
@@ -82,7 +89,7 @@ def mysql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServ
 
 @pytest.fixture
 def tagging_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
-    """A MySQL of its own: tags stay in gtid_executed for ever, and canal 1.1.8 cannot read a set that has them."""
+    """A MySQL of its own: tags stay in gtid_executed forever, and canal 1.1.8 cannot read a set that has them."""
     yield from _running("mysql", tmp_path_factory)
 
 

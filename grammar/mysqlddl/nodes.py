@@ -27,10 +27,11 @@ class DefaultKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Default:
-    """DEFAULT of a column; `text` is a string's value, otherwise as written."""
+    """DEFAULT of a column; `text` is a string's value, otherwise as written. `charset`: of a string's bytes."""
 
     kind: DefaultKind
     text: str = ""
+    charset: str = "utf8mb4"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -130,6 +130,8 @@ def _create(words: Words, db: str) -> Statement:
     if words.skip("TABLE"):
         found = _create_table(words, db)
         return replace(found, replaces=replaces, temporary=temporary)
+    if replaces and words.skip("SEQUENCE"):  # MariaDB's, which takes the place of a table of that name
+        return DropTables(tables=(words.table(db),), temporary=temporary)
     if words.skip_any({"DATABASE", "SCHEMA"}):
         words.skip("IF", "NOT", "EXISTS")
         return CreateDatabase(name=words.name(), replaces=replaces)

@@ -38,8 +38,9 @@ class Modes:
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
     `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length. `short_reals`: REAL_AS_FLOAT.
     `keys_beside`: REFERENCES beside a column makes a foreign key, as it does not in MySQL 8. `keeps_zeros`:
-    NO_AUTO_VALUE_ON_ZERO. `narrow`: texts are converted to a charset of the connection that is not the client's, and
-    that may lack characters.
+    NO_AUTO_VALUE_ON_ZERO. `empty_nulls`: MariaDB's EMPTY_STRING_IS_NULL. `maxdb`: MariaDB's sql_mode of that name, in
+    which TIMESTAMP means DATETIME. `client`, `connection`: the charset in which the statement was sent, and the one to
+    which its texts were converted.
     """
 
     ansi_quotes: bool = False
@@ -53,7 +54,10 @@ class Modes:
     short_reals: bool = False
     keys_beside: bool = True
     keeps_zeros: bool = False
-    narrow: bool = False
+    empty_nulls: bool = False
+    maxdb: bool = False
+    client: str = "utf8mb4"
+    connection: str = "utf8mb4"
 
     def folded(self, table: tuple[str, str]) -> tuple[str, str]:
         """As the server compares names, of a database and in it."""

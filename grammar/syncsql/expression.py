@@ -28,6 +28,9 @@ _PREFIXES: Final = frozenset({"NOT", "!", "-", "+", "~", "BINARY"})
 _LITERALS: Final = frozenset({"STRING", "NUMBER", "COMMA"})
 _ROUNDS: Final = 4
 _PLAIN_NAMES: Final = frozenset({"CHARSET", "ANY", "RETURNING", "ROLLBACK"})
+_SAID_OTHERWISE: Final = frozenset(
+    {exp.Space, exp.TimestampAdd, exp.TsOrDsToDate, exp.Cast, exp.Nvl2}
+)  # means the same
 _QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
 
 _REFUSED: Final[Mapping[type[exp.Expr], str]] = {
@@ -131,11 +134,15 @@ def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expr
         tree = _tree(source, raw)
         _check_allowed(source, tree, (start, end))
         canonical = _fixed_point(tree.sql("mysql", identify=True, comments=False))
+        lost = _functions(tree) - _functions(_parsed(canonical)) - _SAID_OTHERWISE
     except ParseError as error:
         token = _blamed(raw, error)
         raise error_at(source, token.start, token.end + 1, f"invalid {what}") from None
     except RecursionError:
         raise error_at(source, start, end, f"too deeply nested {what}", kind=NestedTooDeeplyError) from None
+    if lost:
+        name = min(kind.sql_name() for kind in lost)
+        raise error_at(source, start, end, f"{name} is no function of MySQL's: in its words it would be another one")
     line, column = place(source, start)
     return Expression(canonical=canonical, text=source[start:end], line=line, column=column)
 
@@ -169,6 +176,10 @@ def _fixed_point(canonical: str) -> str:
             return canonical
         canonical = again
     raise ParseError("no stable form")
+
+
+def _functions(tree: exp.Expr) -> set[type[exp.Func]]:
+    return {type(node) for node in tree.find_all(exp.Func)}
 
 
 def _check_size(source: str, raw: Sequence[RawToken]) -> None:

@@ -49,7 +49,13 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "whatever the password. 0: never.",
         at_least(0),
     ),
-    Setting("login_refuse_second", 60.0, "seconds", "How long that is.", at_least(1)),
+    Setting(
+        "login_refuse_second",
+        60.0,
+        "seconds",
+        "How long an account is refused after max_login_failures wrong passwords.",
+        at_least(1),
+    ),
     Setting(
         "max_connection_bytes",
         32 * MiB,
@@ -135,8 +141,8 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "question_spill_bytes",
         1024 * MiB,
         "bytes",
-        "What questions to information_schema may have on the disk at one time, all together, in the folder for"
-        " temporary files: rows that they sort and group. Above it the one ends that has written much.",
+        "Maximum disk space of all queries of information_schema at one time, in the folder for temporary files, for "
+        "rows that they sort and group. Above it, the query that wrote the most is ended.",
         at_least(64 * MiB),
     ),
     Setting(

@@ -1,4 +1,8 @@
-"""SHOW and ADMIN SET FRONTEND CONFIG."""
+"""SHOW and ADMIN SET FRONTEND CONFIG.
+
+Owns: what the console sees of the settings.
+Must not know: which settings there are, who uses a value, the console.
+"""
 
 from collections.abc import Callable
 

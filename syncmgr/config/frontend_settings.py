@@ -51,7 +51,7 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "meta_url",
         "",
         "SQLAlchemy URL",
-        "Database of the metadata instead of SQLite in meta_dir: MySQL or MariaDB (mysql+pymysql://..., with "
+        "Database of the metadata instead of SQLite in meta_dir: MySQL or MariaDB (mysql://..., read by pymysql, with "
         "CHARACTER SET utf8mb4, and a max_allowed_packet of at least 16 MiB) or PostgreSQL (postgresql+psycopg://..., "
         "with the extra syncmgr[postgresql]).",
         secret=True,

@@ -36,6 +36,15 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         mutable=True,
     ),
     Setting(
+        "max_jobs_per_account",
+        200,
+        "jobs",
+        "Maximum number of them that one account has created: CREATE SYNC of one more is refused, unless it has "
+        "ADMIN_PRIV. Jobs of earlier versions count for none.",
+        at_least(1),
+        mutable=True,
+    ),
+    Setting(
         "max_sync_task_threads_num",
         10,
         "threads",

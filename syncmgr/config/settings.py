@@ -7,6 +7,7 @@ Must not know: who uses a value. Only fe.py reads settings; everything else take
 
 import codecs
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (*FRONTEND_SETTINGS, *JOB_LIMITS, *SOURCE
 
 _BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 SPARK_PREFIX: Final = "spark."
+_COMMENT: Final = re.compile(r"\s#")
 
 
 def find(name: str) -> Setting:
@@ -200,7 +202,19 @@ def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
         return name, text
     if name not in _BY_NAME:
         raise SyncError(Code.BAD_CONFIG, message=f"unknown key '{name}'{did_you_mean(name, _BY_NAME)}")
-    return name, parse(_BY_NAME[name], text)
+    setting = _BY_NAME[name]
+    reason = _misread(text)
+    if reason is not None:
+        raise SyncError(Code.WRONG_CONFIG, name=name, value="***" if setting.secret else text, reason=reason)
+    return name, parse(setting, text)
+
+
+def _misread(text: str) -> str | None:
+    """Why a value hardly means what it says: as in Doris' fe.conf, quotes and # would be a part of it."""
+    if _COMMENT.search(text):
+        return "a comment is a line of its own, which begins with #"
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return "it is written without quotes, which would be a part of it" if is_quoted else None
 
 
 CONF_HEAD: Final = """\

@@ -22,7 +22,8 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         30.0,
         "seconds",
         "How often a server whose binlog lacks the names of columns (binlog_row_metadata is not FULL) is asked for "
-        "them, to find an ALTER TABLE that it did not log.",
+        "them, to find an ALTER TABLE that it did not log, and one that would not log what it replicates whether it "
+        "replicates.",
         at_least(1),
     ),
     Setting(
@@ -32,14 +33,14 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         "source_question_timeout_second",
         5,
         "seconds",
-        "How long a source may take to describe an object that a statement in place of rows writes or reads.",
+        "How long a source may take to describe an object that a statement logged instead of rows writes or reads.",
         between(1, 3600),
     ),
     Setting(
         "source_questions_second",
         20,
         "seconds",
-        "How long such queries follow each other on one connection; the rest run on the next.",
+        "How long such queries run on one connection; the rest run on the next one.",
         at_least(1),
     ),
     Setting(

@@ -4,10 +4,16 @@ Owns: which keys, what they are, why.
 Must not know: how Spark is started.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
 CATALOG: Final = "spark.sql.catalog.lake"
+
+HEAP: Final = "spark.driver.memory"
+UNITS: Final[Mapping[str, int]] = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+LEAST_HEAP: Final = 512 << 20  # Spark ends below 450 MiB, of which the collector takes a part
+_SIZE: Final = re.compile(r"(?P<count>[1-9][0-9]{0,11})(?P<unit>[kmgtKMGT])")
 
 # The value of each in the sessions of the frontend, and what another one would do to values.
 HELD: Final[Mapping[str, tuple[str, str]]] = {
@@ -38,11 +44,21 @@ KINDS: Final = (CATALOG, f"{CATALOG}.type", f"{CATALOG}.catalog-impl")
 
 def fault(key: str, value: str) -> str | None:
     """Why a key must not have this value."""
+    if key == HEAP:
+        return _heap_fault(value)
     held, why = HELD.get(key, (value, ""))
     if value.casefold() != held.casefold():
         return f"it is always {held}, else {why}; leave it out"
     never = next((why for begin, why in NEVER.items() if key.startswith(begin)), None)
     return never and f"it may not be set: {never}; leave it out"
+
+
+def _heap_fault(value: str) -> str | None:
+    """The JVM gets it as -Xmx, and without a unit it would be bytes."""
+    found = _SIZE.fullmatch(value)
+    if found is not None and int(found["count"]) * UNITS[found["unit"].lower()] >= LEAST_HEAP:
+        return None
+    return "it must be a size with a unit, k, m, g or t, such as 2048m or 4g, and at least 512m"
 
 
 def names_catalog(key: str) -> bool:

@@ -81,7 +81,7 @@ class AuthorizedJobs:
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
         self._need_all(node, db)
-        return self._jobs.create(node, db)
+        return self._jobs.create(node, db, str(self._access.account), bounded=not self._access.rights.is_admin)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """It reports tables and sources, so it needs what CREATE SYNC needs."""

@@ -1,6 +1,7 @@
 """What a client may use: times, sizes, numbers.
 
 Owns: the limits of the console, and the error of a text that is beyond its own. Sizes in bytes, times in seconds.
+Must not know: settings, who reads a limit.
 """
 
 from dataclasses import dataclass

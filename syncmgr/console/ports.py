@@ -18,8 +18,10 @@ Refuse = Callable[[tuple[str, str] | None], None]
 class Jobs(Protocol):
     """Sync jobs. A name without database means the one in use, `db`; without both it is NO_DATABASE."""
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
-        """Further remarks for the client."""
+    def create(
+        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+    ) -> tuple[Remark, ...]:
+        """Further remarks for the client. `creator`: the account that has it; `bounded`: it may have only so many."""
         ...
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from syncmgr.control import made_targets, sync_request
@@ -15,9 +16,11 @@ from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
 from syncmgr.control.alter.resync import Resyncs
 from syncmgr.control.explain_sync import Explanation
-from syncmgr.control.made_targets import made
+from syncmgr.control.job_places import JobPlaces
+from syncmgr.control.made_targets import lacking_rows, made
 from syncmgr.control.one_reader import OneReader
 from syncmgr.control.planning import Planner
+from syncmgr.control.present_text import present_text
 from syncmgr.control.running.job_lives import JobLives, StartRun
 from syncmgr.control.running.live_runs import LiveRuns, Run
 from syncmgr.control.running.new_tables import Binlog, NewTables
@@ -30,6 +33,7 @@ from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.show_sync import SHOW_COLUMNS
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables, Upkeep
@@ -74,13 +78,14 @@ class Jobs:
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
         max_jobs: Callable[[], int],
+        max_jobs_per_account: Callable[[], int],
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store = store
         self._catalog = catalog
         self._chunk_rows = chunk_rows
-        self._max_jobs = max_jobs
+        self._places = JobPlaces(store.jobs, max_jobs, max_jobs_per_account)
         wanted_tables = WantedTables(
             catalog=catalog,
             tables=tables,
@@ -108,17 +113,29 @@ class Jobs:
             keep_cancelled_second=keep_cancelled_second,
         )
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
-        """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored."""
+    def create(
+        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+    ) -> tuple[Remark, ...]:
+        """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored. `bounded`:
+        so is the number of jobs of `creator`.
+        """
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
-        self._refuse_one_more()  # before a source is queried
+        need_place = partial(self._places.need_one, creator if bounded else None)
+        need_place()  # before a source is queried
         wanted, overrides = self._wanted(node, db)
         with self._readers.read_by_one(wanted.source):
-            return self._create(node, wanted, overrides)
+            return self._create(node, wanted, overrides, creator, need_place)
 
-    def _create(self, node: CreateSync, wanted: SyncRequest, overrides: dict[str, str]) -> tuple[Remark, ...]:
+    def _create(
+        self,
+        node: CreateSync,
+        wanted: SyncRequest,
+        overrides: dict[str, str],
+        creator: str | None,
+        need_place: Callable[[], None],
+    ) -> tuple[Remark, ...]:
         plan = self._planner.plan(wanted)
         job = SyncJob(
             id=JobId(0),
@@ -129,20 +146,17 @@ class Jobs:
             statement=node.masked().sql(),
             created_at=time.time(),
             properties=overrides,
+            creator=creator,
         )
         self.runs.wait_for_ending(job.channels)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
+            need_place()  # others may have been created while the source was queried
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
         log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
         self.lives.wake()
-        said = (caveat for channel in plan.channels for caveat in wanted.source.caveats(channel))
-        told = [Remark(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
-        if not plan.inspected.full_metadata:
-            unnamed = SyncError(Code.SOURCE_UNNAMED, address=wanted.source.address)
-            told.append(Remark(level="Warning", code=unnamed.code, text=str(unnamed)))
-        return tuple(told)
+        return (*_caveats(wanted.source, plan), *lacking_rows(plan.made, wanted.source))
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""
@@ -167,14 +181,7 @@ class Jobs:
         )
         return wanted, overrides
 
-    def _refuse_one_more(self) -> None:
-        """Raises TOO_MANY_JOBS."""
-        limit = self._max_jobs()
-        if self._store.jobs.count_live() >= limit:
-            raise SyncError(Code.TOO_MANY_JOBS, limit=limit)
-
     def _add(self, job: SyncJob, plan: Plan) -> None:
-        self._refuse_one_more()  # others may have been created while the source was queried
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
         added = self._store.jobs.add(job, start, inspected.server_time, plan.loading)
@@ -224,7 +231,7 @@ class Jobs:
             self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
         self.lives.wake()
-        return ()
+        return tuple(_caveats(looked_at.source, plan))
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         named = self._named(name, db)
@@ -260,12 +267,8 @@ class Jobs:
         return self._showing.overview(job)
 
     def create_text(self, name: Name, db: str | None) -> str:
-        """SHOW CREATE SYNC JOB; passwords are masked."""
-        return self._named(name, db).statement
-
-    def owner_of(self, db: str, table: str) -> str | None:
-        """The job, not cancelled, that a table is the target of."""
-        return self._store.jobs.target_of(db, table)
+        """SHOW CREATE SYNC JOB, with each table under its present name; passwords are masked."""
+        return present_text(self._named(name, db))
 
     def _database(self, name: Name, db: str | None) -> str:
         found = name.db or db
@@ -289,3 +292,12 @@ class Jobs:
 
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)
+
+
+def _caveats(source: SourceDescription, plan: Plan) -> list[Remark]:
+    said = (caveat for channel in plan.channels for caveat in source.caveats(channel))
+    told = [Remark(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
+    if not plan.inspected.full_metadata:
+        unnamed = SyncError(Code.SOURCE_UNNAMED, address=source.address)
+        told.append(Remark(level="Warning", code=unnamed.code, text=str(unnamed)))
+    return told

@@ -1,6 +1,6 @@
 """The targets of channels that are about to be stored.
 
-Owns: that those of a failed statement are removed again.
+Owns: that those of a failed statement are removed again, and which of them will lack rows.
 Must not know: why they are created.
 """
 
@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.types.schema import TargetTable
 
 log = logging.getLogger(__name__)
@@ -20,6 +22,16 @@ class Catalog(Protocol):
 
     def make(self, table: TargetTable) -> TargetTable: ...
     def unmake(self, table: TargetTable) -> None: ...
+
+
+def lacking_rows(tables: Sequence[TargetTable], source: SourceDescription) -> tuple[Remark, ...]:
+    """A warning of targets that are made for a job which begins at a place in the binlog: whoever names one means to go
+    on with a target that has the rows before it.
+    """
+    if not tables or not source.starts_at_place:
+        return ()
+    warning = SyncError(Code.ROWS_BEFORE_START, targets=", ".join(table.label for table in tables))
+    return (Remark(level="Warning", code=warning.code, text=str(warning)),)
 
 
 @contextmanager

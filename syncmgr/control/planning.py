@@ -39,6 +39,11 @@ from syncmgr.lake.port import LakeTables
 from syncmgr.sources import cancellation
 from syncmgr.sources.port import Inspected
 
+KEYLESS: Final = 'EXCLUDE such a table, or append by PROPERTIES ("tables_without_key" = "append")'
+KEYLESS_JOINS: Final = (
+    'ALTER SYNC JOB ... SET ("tables_without_key" = "append") first, which appends their rows; or EXCLUDE such a '
+    "table; one that matches a pattern of the job is left out by ALTER SYNC JOB ... DROP TABLE"
+)
 LOOKS: Final = 3  # a source may get a new table during each look
 
 
@@ -241,4 +246,6 @@ def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[PlannedChannel, 
         and not target_of(table, unique_keys, place.found, wanted.db).keys
     ]
     if labels:
-        raise SyncError(Code.NO_SOURCE_KEY, tables=", ".join(labels))
+        raise SyncError(
+            Code.NO_SOURCE_KEY, tables=", ".join(labels), cure=KEYLESS_JOINS if wanted.source.joins else KEYLESS
+        )

@@ -48,17 +48,17 @@ def altered(job: SyncJob, node: AlterSync) -> SyncJob:
     properties = {**job.properties, **overrides_of({each.key: each.value for each in node.properties})}
     refuse_on_source(job.source, properties)
     printed = tuple(Property(key=key, value=value) for key, value in properties.items())
-    return job.with_properties(properties, replace(_statement(job), properties=printed).masked().sql())
+    return job.with_properties(properties, replace(statement_of(job), properties=printed).masked().sql())
 
 
 def renamed(job: SyncJob, to: str) -> SyncJob:
     """The job with the name of ALTER SYNC ... RENAME TO."""
-    return job.renamed(to, replace(_statement(job), job=Name(db=job.db, name=to)).masked().sql())
+    return job.renamed(to, replace(statement_of(job), job=Name(db=job.db, name=to)).masked().sql())
 
 
 def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -> SyncJob:
     """The job whose text also has what ALTER SYNC ... ADD TABLE says; what its patterns cover is left to them."""
-    statement, wanted = _statement(job), patterns(job)
+    statement, wanted = statement_of(job), patterns(job)
     new = (each for each in channels if not any(_is_said(each, pattern) for pattern in wanted))
     return job.with_statement(replace(statement, channels=(*statement.channels, *new)).masked().sql())
 
@@ -82,7 +82,7 @@ def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, str]:
 
 def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:
     """The job whose patterns no longer match a table that it does not have; None: they did not."""
-    label, out, statement = f"{db}.{name}", Name(db=db, name=name), _statement(job)
+    label, out, statement = f"{db}.{name}", Name(db=db, name=name), statement_of(job)
     if not lacked(job, [label]):
         return None
     channels = (
@@ -96,12 +96,12 @@ def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:
 
 def means(job: SyncJob, channel: ChannelDescription) -> bool:
     """Whether the job's text does: a channel that left it is removed when the run that reads it has ended."""
-    return any(_without(each, job.db, channel) != each for each in _statement(job).channels)
+    return any(_without(each, job.db, channel) != each for each in statement_of(job).channels)
 
 
 def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
     """The job whose text no longer covers a channel: it is not named, or patterns exclude its source."""
-    statement = _statement(job)
+    statement = statement_of(job)
     kept = [left for each in statement.channels if (left := _without(each, job.db, channel)) is not None]
     return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
 
@@ -124,7 +124,7 @@ def _without(node: Channel | Tables | Shards, db: str, channel: ChannelDescripti
 
 def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
     """The job whose text does not name channels whose targets are gone; what its patterns match may come back."""
-    statement = _statement(job)
+    statement = statement_of(job)
     gone = {(channel.target_db, channel.target) for channel in channels}
     kept = tuple(
         each
@@ -258,10 +258,11 @@ def _check_excluded(node: Tables | Shards) -> None:
 
 def patterns(job: SyncJob) -> tuple[Tables | Shards, ...]:
     """What a job says of tables that it does not name."""
-    return tuple(each for each in _statement(job).channels if not isinstance(each, Channel))
+    return tuple(each for each in statement_of(job).channels if not isinstance(each, Channel))
 
 
-def _statement(job: SyncJob) -> CreateSync:
+def statement_of(job: SyncJob) -> CreateSync:
+    """The text that it keeps, read."""
     [parsed] = syncsql.parse(job.statement)
     assert isinstance(parsed.statement, CreateSync), "a job keeps the text that made it"
     return parsed.statement

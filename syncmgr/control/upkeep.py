@@ -65,13 +65,19 @@ class TargetUpkeep:
         if not self._lake.serves:
             return  # Spark itself logs why
         found = dict[tuple[str, str], str]()
-        for job in self._store.jobs.all(live=True):
+        try:
+            jobs = self._store.jobs.all(live=True)
+        except SyncError as error:
+            if error.code is not Code.META_DOWN:
+                raise
+            return  # the lease logs when that begins and when it ends
+        for job in jobs:
             for target, channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.items():
                 try:
                     do(job, channel)
                 except SyncError as error:
-                    if error.code is Code.LAKE_STARTING:
-                        return  # the same for every table; Spark itself logs when it is ready
+                    if error.code in {Code.LAKE_STARTING, Code.META_DOWN}:
+                        return  # the same for every table; Spark itself, and the lease, log when it is over
                     found[target] = str(error)
                 except Exception as error:
                     log.exception("%s of %s.%s", kind, *target)

@@ -21,6 +21,7 @@ from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pa
 from syncmgr.job.channel.table_pattern import literal
 from syncmgr.job.source import Can
 from syncmgr.job.types.schema import TargetTable
+from syncmgr.job.types.table_rules import check_name
 from syncmgr.lake.port import LakeTables
 from syncsql import Channel, Name, Shards, Tables, quote_name
 
@@ -52,11 +53,15 @@ class WantedTables:
         _refuse_servers_own(wanted)
         found = self.found(wanted)
         wishes = [wish for each in wanted.channels for wish in self._meant(wanted, each, found)]
+        if not wishes:
+            meant = wanted.channels[0].source.sql()
+            raise SyncError(Code.NO_TABLE_MATCHES, pattern=meant, hint="; EXCLUDE leaves none of them")
         refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
         homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
         homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
         there = {(db, name) for db in homes for name in self._catalog.tables(db)}
         places = [self._place(wanted, wish, there) for wish in wishes]
+        _refuse_unfit(wanted, places)
         refuse_twice(_filled(places, wanted.db))
         return places
 
@@ -134,6 +139,30 @@ def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> S
     home = Name(db=node.target.db or wanted.db, name=node.source.name)
     into = f"{quote_name(str(home.db))}.*"
     return error.saying(f"; FROM {node.source.sql()} INTO {into} makes its target, {home.sql()}")
+
+
+def _refuse_unfit(wanted: SyncRequest, places: Iterable[PlannedChannel]) -> None:
+    """Raises BAD_NAME for all tables of a pattern whose name no table of the lake can have."""
+    unfit: dict[str, str] = {}
+    for place in places:
+        if place.found is None or place.target is not None:
+            continue
+        try:
+            check_name(place.node.target.name, "table")
+        except SyncError as error:
+            unfit[place.node.source.sql()] = str(error.context["reason"])
+    if unfit:
+        reason = "; ".join(dict.fromkeys(unfit.values()))
+        raise SyncError(Code.BAD_NAME, what="table", name=", ".join(unfit), reason=reason).saying(
+            _left_out(wanted, unfit)
+        )
+
+
+def _left_out(wanted: SyncRequest, tables: Iterable[str]) -> str:
+    rest = "; FROM one of them INTO a target of another name, which exists, takes it"
+    if wanted.source.joins:
+        return f"; ALTER SYNC JOB ... DROP TABLE leaves out what a pattern of the job means{rest}"
+    return f"; write EXCLUDE ({', '.join(tables)}) behind the pattern{rest}"
 
 
 def _refuse_servers_own(wanted: SyncRequest) -> None:

@@ -105,6 +105,7 @@ class Frontend:
             drop_staged=lambda job_id: remove(runs.staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
             max_jobs=lambda: settings.number("max_jobs"),
+            max_jobs_per_account=lambda: settings.number("max_jobs_per_account"),
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
 

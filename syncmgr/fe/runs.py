@@ -12,7 +12,7 @@ from pathlib import Path
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.control.catalog import Catalog
-from syncmgr.control.running.job_lives import OnArrival
+from syncmgr.control.running.job_lives import OnArrival, OnUnloggedTables
 from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.errors import SyncError
 from syncmgr.fe.limits import limits_of, retry_of
@@ -52,10 +52,13 @@ class Runs:
         on_trouble: Callable[[SyncError | None], None],
         on_end: Callable[[SyncError | None, FailType], None],
         on_arrival: OnArrival,
+        on_unlogged_tables: OnUnloggedTables,
     ) -> JobRun:
         ledger = self._ledger(job)
         lake = KnownHistory(self._lake, ledger)
-        listeners = Listeners(on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival)
+        listeners = Listeners(
+            on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival, on_unlogged_tables=on_unlogged_tables
+        )
         snapshot = self._snapshot(job, ledger, lake)
         opener = self._sources.opener(job)
         return JobRun(self._options(job), ledger, lake, self._pool, opener, listeners, snapshot)
@@ -105,7 +108,7 @@ class Runs:
             chunk_rows=partial(settings.number, "snapshot_chunk_rows"),
             rows_per_second=partial(settings.number, "snapshot_max_rows_per_second"),
             retry_most=partial(settings.seconds, "snapshot_retry_max_second"),
-            values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error),
+            values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error, rules.append_on_change),
             max_dead_letters=partial(settings.number, "max_dead_letters"),
         )
         return Snapshot(options, self._sources.snapshot(job.source), ledger, lake)

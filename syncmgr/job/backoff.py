@@ -51,3 +51,13 @@ COMMIT: Final = Retry(first=0.5, most=30.0)  # of a job, and of a table that is 
 LATE_TABLE: Final = Retry(first=5.0, most=300.0)  # a table whose rows could not be read; `most` is a setting
 RESUME: Final = Retry(first=10.0, most=300.0)  # of a job that an error has paused
 JVM: Final = Retry(first=1.0, most=60.0)  # the start of Spark
+
+
+def resume_after(failures: int) -> float:
+    """Seconds until a job that failed for the n-th time in a row (n from 1) resumes by itself."""
+    return RESUME.wait(failures)
+
+
+def is_due(resume_at: float | None, now: float) -> bool:
+    """Whether it is time to resume. One that is too far ahead was computed by a clock that has been set back since."""
+    return resume_at is not None and not now < resume_at <= now + RESUME.most

@@ -225,6 +225,8 @@ class ChannelCommitted:
 
     `passed_over`: the table was already marked with the epoch. `dead`: of a chunk, the rows that were kept out.
     `sequence`: of the snapshot, in a table that other channels commit to, too; None: none does.
+    `read`: of an exact chunk, the id of the read whose rows the table has, perhaps of an earlier attempt; None: it does
+    not say.
     """
 
     snapshot: int | None
@@ -233,3 +235,4 @@ class ChannelCommitted:
     bytes: int = 0
     dead: tuple[DeadLetter, ...] = ()
     sequence: int | None = None
+    read: str | None = None

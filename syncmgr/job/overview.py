@@ -114,10 +114,14 @@ def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
     the table waits.
     """
     pause, waits = of_job.pause, {ChannelState.SNAPSHOT, ChannelState.BEHIND}
-    names = {channel.source.label, *(f"{channel.target_db}.{target}" for target in (channel.target, channel.filled))}
+    names = {
+        channel.source.label,
+        *(f"{channel.target_db}.{target}" for target in (channel.target, channel.target_label)),
+    }
     if pause is None or known.error is not None or known.state not in waits or pause.table not in names:
         return known
-    return replace(known, error=pause.code, reason=pause.message, advice=advice(pause.code, of_job.kind))
+    said = advice(pause.code, of_job.kind)
+    return replace(known, error=pause.code, reason=pause.message, advice=said, heals=pause.heals)
 
 
 def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = True) -> Rows | None:
@@ -144,7 +148,7 @@ def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Colle
     """
     if job.state is JobState.CANCELLED:
         return False
-    paused = job.fail is not None and needs_person(job.fail.code)
+    paused = job.fail is not None and needs_person(job.fail.code) and not job.fail.heals
     return paused or bool(refused) or any(table.shown.needs_operator for table in tables)
 
 
@@ -161,7 +165,8 @@ def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
 
 MOST_TOLD: Final = 10  # tables
 _FROM_ITS_ROWS: Final = (
-    'the position of Status brings them to no other job, its default "start" does, into a target that is empty'
+    'a new job started at the position of Status will not have them; the default "start" copies them into an empty '
+    "target"
 )
 _BY_HAND: Final = "no other job brings them; bring the target in line with the source"
 
@@ -184,9 +189,9 @@ def _lost(table: TableOverview, cure: str) -> str:
         case ChannelState.STOPPED:
             reason = "it was not read any more"
         case _ if waits is None:
-            reason = "they are there, but not of one moment"
+            reason = "they are there, but from different moments"
         case _:
             reason = f"{waits.epochs} epochs ({waits.bytes} bytes) were read, and not committed"
-    target = f"{channel.target_db}.{channel.filled}"
+    target = f"{channel.target_db}.{channel.target_label}"
     facts = {"target": target, "table": channel.source.label, "reason": reason, "cure": cure}
     return str(SyncError(Code.LOST_BY_STOP, **facts))

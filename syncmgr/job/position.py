@@ -7,7 +7,7 @@ Must not know: connections, sources, jobs.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -36,8 +36,8 @@ class Position:
     0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up to
     here never were the source's state: a transaction is split, or history is applied a second time. `acked`: the source
     may have been told that all of it is committed, so that nothing of it has to be sent again (canal only).
-    `last`: the last transaction that was read, as `LastRead` writes it; "" if there was none with a GTID. It describes
-    the place, and is not part of it.
+    `last`: the last transaction that was read, as `LastRead` writes it; "" if there was none. It describes the place,
+    and is not part of it.
     """
 
     gtids: str = ""
@@ -342,14 +342,36 @@ def has_passed(position: Position, upper: Position) -> bool:
 
     A transaction may be in the binlog, and visible to a SELECT, for a moment before it counts as executed: if both are
     in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the next
-    one may stay without any.
+    one may stay without any. In an earlier file of a MariaDB whose numbers went back only its end may be past.
     """
+    return _is_in(position, upper, frozenset({Order.SAME, Order.AFTER}))
+
+
+def is_beyond(position: Position, upper: Position) -> bool:
+    """Whether what ends at `position` was certainly not in the binlog yet when that ended at `upper`."""
+    return _is_in(position, upper, frozenset({Order.AFTER}))
+
+
+def _is_in(position: Position, upper: Position, orders: frozenset[Order]) -> bool:
+    """By GTID, and by coordinate where that may know more."""
     by_gtid = bool(position.gtids and upper.gtids)
-    if by_gtid and compare(position, upper) not in {Order.SAME, Order.AFTER}:
+    if by_gtid and (compare(position, upper) not in orders or _numbers_went_back(position, upper)):
         return False
     if by_gtid and (position.server, position.file) != (upper.server, upper.file):
         return True
-    return compare(_coordinate(position), _coordinate(upper)) in {Order.SAME, Order.AFTER}
+    return compare(_coordinate(position), _coordinate(upper)) in orders
+
+
+def _numbers_went_back(position: Position, upper: Position) -> bool:
+    """Whether MariaDB's numbers, which may go back within a domain, say more of a place in an earlier file than of one
+    in a later file of the same server: only that has all of both.
+    """
+    known = min(position.created, upper.created)  # files of another generation have other births
+    here, there = (replace(_coordinate(at), created=at.created if known else 1) for at in (position, upper))
+    if position.file == upper.file or _by_coordinate(here, there) is not Order.BEFORE:
+        return False
+    mine = parse_gtids(position.gtids)
+    return isinstance(mine, MariadbGtids) and mine != parse_gtids(upper.gtids)
 
 
 def _coordinate(at: Position) -> Position:

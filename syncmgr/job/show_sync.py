@@ -107,7 +107,7 @@ Fact = str | int | None
 def behind_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
     """What the Status column says of tables that do not stream, by target."""
     return {
-        f"{table.channel.target_db}.{table.channel.filled}": {
+        f"{table.channel.target_db}.{table.channel.target_label}": {
             "source": table.channel.source.label,
             "state": table.shown.state.value,
             "epochs": 0 if table.backlog is None else table.backlog.epochs,
@@ -160,7 +160,7 @@ def snapshot_facts(
 ) -> dict[str, dict[str, str | int | float | None]]:
     """What the Status column says of a job's snapshot, by target. Mappings by channel token."""
     read = [table for table in tables if table.channel.token in loads]
-    return {table.channel.filled: _read_facts(table, loads, rates) for table in read}
+    return {table.channel.target_label: _read_facts(table, loads, rates) for table in read}
 
 
 def snapshot_row(

@@ -61,6 +61,10 @@ class SourceDescription(Protocol):
         """Whether the existing rows come first."""
 
     @property
+    def starts_at_place(self) -> bool:
+        """Whether the statement names a place in the source's changes, from which on they count."""
+
+    @property
     def joins(self) -> bool:
         """Whether it can be queried for tables of a running job."""
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import resume_after
+from syncmgr.job.channel.channel_state import heals
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy, resume_after
+from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
@@ -23,6 +25,7 @@ class SyncJob:
 
     `statement`: CREATE SYNC as it was understood, passwords masked. `properties`: settings that the job overrides.
     `failures`: how often in a row it was paused by an error. `resume_at`: when it resumes by itself, None if never.
+    `creator`: the account that has created it, None if it is of an earlier version.
     `synced_until`: the source time up to which everything was committed when it was last paused, None: not known.
     """
 
@@ -43,6 +46,7 @@ class SyncJob:
     failures: int = 0
     resume_at: float | None = None
     synced_until: float | None = None
+    creator: str | None = None
 
     @property
     def kind(self) -> JobKind:
@@ -124,7 +128,7 @@ class SyncJob:
 def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:
     names = (error.context.get(part) for part in ("db", "table") if error.context.get("table"))
     table = ".".join(str(name) for name in names if name)
-    return FailMsg(type=kind, code=error.code.number, message=str(error), at=at, table=table)
+    return FailMsg(type=kind, code=error.code.number, message=str(error), at=at, table=table, heals=heals(error))
 
 
 USER_CANCEL = "user cancel"

@@ -15,7 +15,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import SyncError
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.raw_errors import of_lake
@@ -24,11 +24,13 @@ from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
+from syncmgr.lake.commit.commit_marker import refuse_lost
 from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.uncommitted_files import Strays
+from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
-from syncmgr.lake.iceberg.ancestry import MARKS, lost_chunks
+from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
@@ -98,13 +100,14 @@ class Lake:
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
+        drops = Drops(folder=self.place.lake_dir / ".dropped", sync=self._confirm)
         self.tables = IcebergTables(
             self.place,
             self._shelf,
             self.iceberg,
             ready=self.ready,
             making=partial(_making, self._durability if self.place.embedded else None),
-            confirm=self._confirm if self.place.embedded else None,
+            drops=drops if self.place.embedded else None,
             forget=self._forget,
             trusts_expressions=trusts_expressions,
         )
@@ -126,6 +129,8 @@ class Lake:
     def _warm_up(self) -> None:
         try:
             self.ready()
+            if self.tables.drops is not None:
+                finish(self.iceberg(), self.tables.drops, lambda: list(pointers(self._shelf.file).values()))
             warm_up(self.iceberg())
         except (SyncError, *JAVA_ERRORS) as error:  # whatever it is, the first real commit meets it too
             logger.info("no warm-up: %s", error)
@@ -171,7 +176,7 @@ class Lake:
                 self._open = _opened(spark)
             return self._open
 
-    def check_whole(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str) -> None:
         """Raises TABLE_BROKEN if the catalog names files of a local lake that a power failure lost."""
         if not self.place.embedded:
             return
@@ -187,17 +192,15 @@ class Lake:
         self.ready()
         with asked():
             iceberg = self.iceberg()
-            history = iceberg.history(iceberg.load(db, table), MARKS, expired=True)
-            lost = lost_chunks(history, plan=plan.id, numbers=plan.numbers)
-        if lost:
-            raise SyncError(Code.TARGET_REPLACED, table=f"{db}.{table}", snapshot=f"chunk {min(lost)}", epoch=0)
+            refuse_lost(iceberg, iceberg.load(db, table), f"{db}.{table}", plan.id, plan.numbers)
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
         Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE, UNKNOWN_COLUMN,
-        COLUMN_NOT_COVERED, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING,
-        LAKE_FAILED and SOURCE_UNREACHABLE if the same call may be retried.
+        COLUMN_NOT_COVERED, COLUMN_REPLACED, FOREIGN_CHANGE, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN,
+        SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED and SOURCE_UNREACHABLE if the same call may be
+        retried.
         """
         self.ready()
         strays, upkeep = self._strays.of(channel), self._upkeep_of(channel.db, channel.table)
@@ -228,14 +231,13 @@ class Lake:
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE for good;
-        LAKE_STARTING and LAKE_FAILED if the same call may be retried.
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE, FOREIGN_CHANGE for
+        good; LAKE_STARTING and LAKE_FAILED if the same call may be retried.
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
         with upkeep.commit(), lake_disk(), self._durable(alter.db, alter.table), asked():
-            confirm = self._confirm if self.place.embedded else None
-            done = Alter(self.iceberg(), alter, upkeep.indexing, confirm).run()
+            done = Alter(self.iceberg(), alter, upkeep.indexing, self.tables.drops).run()
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
         return done
@@ -285,7 +287,8 @@ class Lake:
     def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
         with self._lock:
             if (db, table) not in self._upkeep:
-                self._upkeep[db, table] = TableUpkeep(db, table, Indexing(self._index_dir, self._budget))
+                indexing = Indexing(self._index_dir, self._budget, f"{db}.{table}")
+                self._upkeep[db, table] = TableUpkeep(db, table, indexing)
             return self._upkeep[db, table]
 
     def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:

@@ -20,7 +20,7 @@ from syncmgr.job.types.schema import TargetTable
 class Commits(Protocol):
     """Commits one channel of one epoch; a table already marked with the epoch is skipped."""
 
-    def check_whole(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str) -> None:
         """Raises TABLE_BROKEN if a table cannot be read as it is."""
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:

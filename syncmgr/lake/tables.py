@@ -13,6 +13,7 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.table_rules import parse_transform
 from syncmgr.lake.commit.expressions import check_expressions
+from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
@@ -24,8 +25,8 @@ from syncmgr.lake.target_table import described, fields_of, folder_of, identifie
 
 class IcebergTables:
     """From any thread. `ready` waits for Spark; `making` is around the creation of a table, which is on the disk when
-    that ends; `confirm` returns when what was written is on the disk, None if the catalog takes care of it; `forget` is
-    notified of tables that were dropped.
+    that ends; `drops`: of an embedded catalog, None if another one takes care of its tables; `forget` is notified of
+    tables that were dropped.
     """
 
     def __init__(
@@ -36,12 +37,12 @@ class IcebergTables:
         *,
         ready: Callable[[], None],
         making: Callable[[str, str], AbstractContextManager[None]],
-        confirm: Callable[[], None] | None,
+        drops: Drops | None,
         forget: Callable[[str, str], None],
         trusts_expressions: bool,
     ) -> None:
         self._place, self._shelf, self._iceberg = place, shelf, iceberg
-        self._ready, self._making, self._confirm, self._forget = ready, making, confirm, forget
+        self._ready, self._making, self.drops, self._forget = ready, making, drops, forget
         self._trusts_expressions = trusts_expressions
 
     def ready(self) -> None:
@@ -97,8 +98,8 @@ class IcebergTables:
         self._is_durable()
 
     def _is_durable(self) -> None:
-        if self._confirm is not None:
-            self._confirm()
+        if self.drops is not None:
+            self.drops.confirm()
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         """Returns the table's uuid."""
@@ -113,7 +114,7 @@ class IcebergTables:
     def drop_table(self, db: str, table: str) -> None:
         """Drops the table and its files."""
         with asked():
-            self._iceberg().drop_table(db, table, self._confirm)
+            self._iceberg().drop_table(db, table, self.drops)
         self._forget(db, table)
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:

@@ -12,11 +12,12 @@ from typing import Final
 
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import TargetColumn, TargetTable
+from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.job.types.target import parse_type
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
-from syncmgr.lake.target_types import TYPES, from_iceberg, iceberg_type
+from syncmgr.lake.own_properties import as_written
+from syncmgr.lake.target_types import TYPES, from_iceberg, iceberg_type, kept_types
 
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
@@ -85,21 +86,26 @@ def folder_of(table: TargetTable) -> str:
 
 
 def described(db: str, name: str, layout: Layout, properties: Mapping[str, str]) -> TargetTable:
-    """The inverse of `fields_of` and `properties_of`; a table of another engine is described by the nearest types."""
-    types: dict[str, str] = json.loads(properties.get(TYPES, "{}"))
+    """The inverse of `fields_of` and `properties_of`; a table of another engine is described by the nearest types.
+    Raises FOREIGN_CHANGE.
+    """
+    with as_written(db, name, TYPES):
+        words = kept_types(properties.get(TYPES))
+        types = {field.id: parse_type(words[str(field.id)]) for field in layout.fields if str(field.id) in words}
     names = {field.id: field.name for field in layout.fields}
 
     def columns(key: str, otherwise: Iterable[int]) -> tuple[str, ...]:
-        stored = [int(number) for number in properties[key].split(",")] if key in properties else otherwise
+        with as_written(db, name, key):
+            stored = [int(number) for number in properties[key].split(",")] if key in properties else otherwise
         return tuple(names[number] for number in stored if number in names)
 
     return TargetTable(
         db=db,
         name=name,
-        columns=tuple(_described_column(field, types.get(str(field.id))) for field in layout.fields),
+        columns=tuple(_described_column(field, types.get(field.id)) for field in layout.fields),
         keys=columns(UNIQUE_KEY, layout.identifier),
         duplicate_key=columns(DUPLICATE_KEY, ()),
-        partition=tuple(_described_transform(part, names) for part in layout.partition if part.transform != "void"),
+        partition=tuple(_described_transform(part, names) for part in layout.divisions if part.source_id in names),
         comment=properties.get(COMMENT, ""),
         properties=tuple(
             (key, properties[key])
@@ -113,8 +119,8 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
     )
 
 
-def _described_column(field: Field, words: str | None) -> TargetColumn:
-    kind = parse_type(words) if words else from_iceberg(field.type)
+def _described_column(field: Field, kept: TargetType | None) -> TargetColumn:
+    kind = kept or from_iceberg(field.type)
     if iceberg_type(kind) != field.type:  # its type was changed since
         kind = from_iceberg(field.type)
     return TargetColumn(name=field.name, type=kind, nullable=not field.required, comment=field.doc)

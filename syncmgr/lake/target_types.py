@@ -4,13 +4,14 @@ Owns: Iceberg's word for each type that files hold, and the type that a word sta
 Must not know: tables, values, the types of sources.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types.schema import TargetType
-from syncmgr.job.types.target import stored
+from syncmgr.job.types.target import parse_type, stored
 
 TYPES: Final = "syncmgr.types"  # property of a table: JSON, field id -> type in Doris' words
 _WORDS: Final[Mapping[str, str]] = {
@@ -42,3 +43,15 @@ def from_iceberg(word: str) -> TargetType:
     if word in _TYPES:
         return TargetType(name=_TYPES[word])
     raise SyncError(Code.NOT_SUPPORTED, what=f"column type {word}")
+
+
+def kept_types(text: str | None) -> dict[str, str]:
+    """Of a table, as its property has them: none for a table of another engine. Raises ValueError."""
+    found = json.loads(text or "{}")
+    try:
+        for word in found.values():
+            iceberg_type(parse_type(word))
+    except (AttributeError, LookupError) as error:
+        raise ValueError(text) from error
+    kept: dict[str, str] = found
+    return kept

@@ -96,11 +96,17 @@ def renew(connection: Connection, changed: Iterable[Renewal]) -> None:
         connection.execute(update(CHANNELS).where(CHANNELS.c.token == renewal.channel.token).values(values))
 
 
+def wait(connection: Connection, stale: Mapping[str, float]) -> None:
+    """How stale targets are until their tables, which stay as they are, are read again."""
+    for token, since in stale.items():
+        connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(stale_since=since))
+
+
 def _stored(read: KeyRange | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
     return null() if read is None else codec.excerpt_json(read)
 
 
-def part(connection: Connection, job_id: JobId) -> None:
+def remove_leaving(connection: Connection, job_id: JobId) -> None:
     """Removes channels that are to leave, with everything that waits for them. Only while nothing of the job runs."""
     mine = CHANNELS.c.job_id == job_id
     tokens = frozenset(connection.execute(select(CHANNELS.c.token).where(mine, CHANNELS.c.leaving)).scalars())
@@ -118,7 +124,8 @@ def part(connection: Connection, job_id: JobId) -> None:
 def resync(connection: Connection, job_id: JobId) -> None:
     """Marks channels that are to be read again as having nothing read."""
     rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)).all()
-    open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if load.upper is None}
+    # Until the binlog has passed the point of a read, a statement before that point may make its rows wrong.
+    open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if not load.caught_up}
     excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
     these = CHANNELS.c.token.in_(excerpts)
     changes = {row.token: codec.changes_of(row.changes) for row in rows if row.changes is not None}

@@ -81,15 +81,21 @@ def source_of(stored: Json, vault: Vault) -> SourceDescription:
     return restored(kind, facts)
 
 
+# fields of a channel that are stored under the names of the first version
+_STORED: Final = {"takes_new_columns": "follows", "kept_columns": "left", "source_dropped": "gone"}
+_PRESENT: Final = {stored: name for name, stored in _STORED.items()}
+
+
 def channel_json(channel: ChannelDescription) -> Json:
-    return asdict(channel)
+    return {_STORED.get(name, name): value for name, value in asdict(channel).items()}
 
 
 def channel_of(stored: Json) -> ChannelDescription:
+    stored = {_PRESENT.get(name, name): value for name, value in stored.items()}
     lists = {name: tuple(stored[name]) for name in ("keys", "source_keys", "reads")}
     made = {
         "columns": tuple(MappedColumn(**column) for column in stored["columns"]),
-        "left": tuple(stored.get("left", ())),
+        "kept_columns": tuple(stored.get("kept_columns", ())),
         "places": tuple(Listed(**each) for each in stored.get("places", ())),
         "source": _table_of(stored["source"]),
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
@@ -109,9 +115,15 @@ def _stop_of(stored: Json | str | None) -> Stop | None:
 
 
 def _shadow_of(stored: Json) -> Shadow:
-    alters = tuple(PastDdl(**(each | {"modes": Modes(**each["modes"])})) for each in stored["alters"])
+    alters = tuple(PastDdl(**(each | {"modes": _modes_of(each["modes"])})) for each in stored["alters"])
     triggers = tuple((name, event) for name, event in stored.get("triggers", ()))
     return Shadow(**(stored | {"alters": alters, "triggers": triggers}))
+
+
+def _modes_of(stored: Json) -> Modes:
+    """Earlier versions stored whether texts are converted to a charset that may lack characters, and not to which."""
+    narrow = {"connection": "ascii"} if stored.get("narrow") else {}
+    return Modes(**({name: fact for name, fact in stored.items() if name != "narrow"} | narrow))
 
 
 def _table_of(stored: Json) -> SourceTable:
@@ -149,6 +161,7 @@ def plan_of(stored: Json) -> ChunkPlan:
     bounds = tuple(tuple(bound) for bound in stored["bounds"])
     point = None if stored.get("point") is None else position_of(stored["point"])
     made = {"key": tuple(stored["key"]), "bounds": bounds, "point": point, "excerpt": excerpt_of(stored.get("excerpt"))}
+    made["points"] = tuple((read, position_of(at)) for read, at in stored.get("points", ()))
     return ChunkPlan(**(stored | made))
 
 

@@ -84,11 +84,8 @@ class DdlLog:
             newest = connection.execute(select(DDL).where(mine).order_by(DDL.c.id.desc()).limit(1)).first()
             if newest is None or newest.state != DdlState.DONE.value:
                 return
-            since = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number >= channel.last_epoch)
-            rows = connection.execute(select(EPOCHS.c.end, EPOCHS.c.files).where(since).order_by(EPOCHS.c.number)).all()
-            ends = [row.end for row in rows]
-            waits = [place for place, row in enumerate(rows) if token in row.files]
-            if newest.position not in ends or any(place > ends.index(newest.position) for place in waits):
+            begun = _epoch_of(connection, newest)
+            if begun is None or channel.last_epoch > begun or _has_rows(connection, job_id, token, after=begun):
                 return
             values = {"state": DdlState.STOPPED.value, "outcome": f"{newest.outcome}; then the table stopped: {reason}"}
             connection.execute(update(DDL).where(DDL.c.id == newest.id).values(values))
@@ -122,7 +119,21 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
             state=DdlState.DONE,
             outcome=done,
         )
-        _record(connection, job_id, record)
+        _record(connection, job_id, record, epoch.number)
+
+
+def _epoch_of(connection: Connection, record: Row[Any]) -> int | None:
+    """The epoch of a statement; None: it has none, or one that was deleted before records knew it."""
+    if record.epoch is not None:
+        return int(record.epoch)
+    kept = select(EPOCHS.c.number, EPOCHS.c.end).where(EPOCHS.c.job_id == record.job_id).order_by(EPOCHS.c.number)
+    return next((row.number for row in connection.execute(kept).all() if row.end == record.position), None)
+
+
+def _has_rows(connection: Connection, job_id: JobId, token: str, *, after: int) -> bool:
+    """Whether rows of a channel wait that were read after an epoch: those epochs are kept."""
+    since = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number > after)
+    return any(token in row.files for row in connection.execute(select(EPOCHS.c.files).where(since)))
 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
@@ -141,8 +152,9 @@ def _read(row: Row[Any]) -> DdlRecord:
     )
 
 
-def _record(connection: Connection, job_id: JobId, record: DdlRecord) -> None:
+def _record(connection: Connection, job_id: JobId, record: DdlRecord, epoch: int | None = None) -> None:
     values = {
+        "epoch": epoch,
         "job_id": job_id,
         "position": codec.position_json(record.position),
         "at": record.at,

@@ -61,7 +61,7 @@ class EpochStore:
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._database.writing() as connection:
-            progress.stand(connection, committed, epoch.number)
+            progress.record(connection, committed, epoch.number)
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a split transaction has none either
@@ -102,7 +102,7 @@ class EpochStore:
         """A channel has committed an epoch that already counted."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
         with self._database.writing() as connection:
-            progress.stand(connection, {token: outcome}, number)
+            progress.record(connection, {token: outcome}, number)
             stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
             files = {of: segment for of, segment in stored.items() if of != token}
             connection.execute(update(EPOCHS).where(this).values(files=files, waiting=len(files) or None))

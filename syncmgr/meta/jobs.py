@@ -37,6 +37,7 @@ _PLAIN = (
     "failures",
     "resume_at",
     "synced_until",
+    "creator",
 )
 
 
@@ -94,11 +95,13 @@ class JobStore:
         leaving: Collection[str] = (),
         resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
+        stale: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """Save the job, with channels that it gets, and others that from the next `part` on leave or are read again: a
         part of their rows, or all.
 
-        `changed`: what some of them are from here on, and what their targets become with their rows.
+        `changed`: what some of them are from here on, and what their targets become with their rows. `stale`: the
+        source time up to which targets are complete until then, of others whose changes wait meanwhile.
 
         Raises STALE_JOB, TARGET_IN_USE.
         """
@@ -110,13 +113,14 @@ class JobStore:
             channels.describe(connection, [renewal.channel for renewal in changed])
             channels.mark(connection, leaving=leaving, resyncing=resyncing)
             channels.renew(connection, changed)
+            channels.wait(connection, stale)
 
-    def part(self, job_id: JobId) -> None:
+    def apply_pending(self, job_id: JobId) -> None:
         """Removes the channels that are to leave, with everything that waits for them, and marks those that are to be
         read again as having nothing read. Nothing of the job may run.
         """
         with self._database.writing() as connection:
-            channels.part(connection, job_id)
+            channels.remove_leaving(connection, job_id)
             channels.resync(connection, job_id)
 
     def learn(self, token: str, source: SourceTable) -> None:
@@ -136,9 +140,10 @@ class JobStore:
         with self._database.reading() as connection:
             return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
 
-    def count_live(self) -> int:
-        """How many there are that were not cancelled."""
+    def count_live(self, creator: str | None = None) -> int:
+        """How many there are that were not cancelled (of one account)."""
         query = select(func.count()).select_from(JOBS).where(JOBS.c.finished_at.is_(None))
+        query = query if creator is None else query.where(JOBS.c.creator == creator)
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar_one())
 

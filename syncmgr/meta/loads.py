@@ -54,7 +54,7 @@ class Loads:
                 return
             done = numbers_text(load.done | {number})
             connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
-            progress.stand(connection, {token: committed})
+            progress.record(connection, {token: committed})
             dead_letters.add(connection, job_id, 0, committed.dead)
             came = {"rows": TOTALS.c.rows + committed.rows, "bytes": TOTALS.c.bytes + committed.bytes}
             totals = {**came, "commits": TOTALS.c.commits + 1}

@@ -14,7 +14,7 @@ from syncmgr.job.sync_job import JobId
 from syncmgr.meta.tables import CHANNELS
 
 
-def stand(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epoch: int | None = None) -> None:
+def record(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epoch: int | None = None) -> None:
     """The effect of these commits on channels of one job, by token. `epoch`: the one that they have committed, None: no
     whole one.
 

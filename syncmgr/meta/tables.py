@@ -45,6 +45,7 @@ JOBS = Table(
     Column("failures", Integer, nullable=False),
     Column("resume_at", Double),
     Column("synced_until", Double),  # of the source's time, when it was paused; NULL: not known
+    Column("creator", String(511)),  # the account that has created it; NULL: of an older version
     Column("asked_until", BigInteger),  # unix second, of the source; NULL: never asked
     Index("jobs_by_name", "db", "name"),
 )
@@ -114,6 +115,7 @@ DDL = Table(
     Column("state", String(16), nullable=False),  # a DdlState
     Column("outcome", MEDIUM, nullable=False),
     Column("instead", MEDIUM),  # the statement that an operator wants applied instead
+    Column("epoch", BigInteger),  # that of a statement that was followed; NULL: of another one, or of an older version
 )
 
 DEAD_LETTERS = Table(

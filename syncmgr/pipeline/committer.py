@@ -103,7 +103,7 @@ class Committer:
         self._renews = renews
         self._points = points
         self._consistent = consistent
-        labels = {channel.token: f"{channel.target_db}.{channel.filled}" for channel in channels}
+        labels = {channel.token: f"{channel.target_db}.{channel.target_label}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes, self._standings)
         self._recovered = False
         self._settled = False  # an earlier process knew its intents
@@ -221,7 +221,7 @@ class Committer:
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """First examines what an earlier process left of the table. A failure may come from rows that are gone."""
         if commit.token in self._unseen:
-            self._lake.check_whole(commit.db, commit.table)
+            self._lake.check_integrity(commit.db, commit.table)
             self._unseen.discard(commit.token)
         try:
             return self._lake.commit(commit)

@@ -12,7 +12,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import held
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl import ddl
-from syncmgr.job.ddl.ddl_plan import arrived, refused, settle
+from syncmgr.job.ddl.ddl_plan import arrived, has_joined, refused, settle
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.epoch import Epoch
@@ -53,8 +53,8 @@ class DdlFollowing:
         step = self._decided(met)
         if self._joined(met, step):
             return False
-        with self._snapshot.begun_anew(step):
-            return self._follow_with(met, step)
+        with self._snapshot.begun_anew(step, met.epoch.end) as followed:
+            return self._follow_with(met, followed)
 
     def _decided(self, met: DdlMet) -> DdlStep:
         """Raises what stops the table or the job."""
@@ -93,9 +93,9 @@ class DdlFollowing:
         if told is None:
             self._finish()
         ends = self._ending()
-        for table, error in (told or {}).items():
-            if error is None or not ends:
-                self._ledger.note(arrived(said, met.epoch.end, table, error))
+        for table, each in (told or {}).items():
+            if has_joined(each) or not ends:
+                self._ledger.note(arrived(said, met.epoch.end, table, each))
         return ends
 
     def _follow_with(self, met: DdlMet, step: DdlStep) -> bool:

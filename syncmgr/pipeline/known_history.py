@@ -44,8 +44,8 @@ class KnownHistory:
     def __init__(self, lake: Chunks, ledger: Ledger) -> None:
         self._lake, self._ledger = lake, ledger
 
-    def check_whole(self, db: str, table: str) -> None:
-        self._lake.check_whole(db, table)
+    def check_integrity(self, db: str, table: str) -> None:
+        self._lake.check_integrity(db, table)
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         with self._told_apart(commit):

@@ -51,12 +51,12 @@ class WorkerChannel:
             append_on_change=rules.append_on_change,
             places=channel.places,
             shadows=channel.shadows,
-            values=rules_of(channel, rules.describe, rules.on_value_error),
+            values=rules_of(channel, rules.describe, rules.on_value_error, rules.append_on_change),
             after=after,
             known_at=channel.known_at,
-            complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
+            complete=channel.takes_new_columns and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
             nameless=channel.nameless,
-            gone=channel.gone,
+            gone=channel.source_dropped,
             reshaped=channel.reshaped,
         )
 
@@ -144,6 +144,15 @@ class Nameless:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UnloggedTables:
+    """Tables of the families that are not read, and of which rows or an ALTER came: no statement that was read has
+    created them.
+    """
+
+    tables: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DdlMet:
     """A DDL statement that concerns channels, after all epochs sent. The worker waits for Altered.
 
@@ -183,7 +192,9 @@ class Finished:
     """The worker ended as requested; whatever it staged has been sent."""
 
 
-FromWorker = Staged | SchemaLearned | Nameless | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
+FromWorker = (
+    Staged | SchemaLearned | Nameless | UnloggedTables | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

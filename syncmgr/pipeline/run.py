@@ -36,6 +36,7 @@ from syncmgr.pipeline.messages import (
     SchemaLearned,
     SourceTrouble,
     Staged,
+    UnloggedTables,
 )
 from syncmgr.pipeline.run_options import Listeners, RunOptions, worker_plan
 from syncmgr.pipeline.snapshot.none import NoSnapshot
@@ -253,6 +254,8 @@ class JobRun:
                 self._channels.learn(token, told)
             case Nameless(tokens=tokens):
                 self._channels.doubt(tokens)
+            case UnloggedTables(tables=tables):
+                self._listeners.on_unlogged_tables(tables)
             case DdlMet():
                 self._follow(message)
             case Asked(second=second):  # what the worker relies on from here on must survive it

@@ -1,10 +1,11 @@
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.torture.engine import Engine
 
 JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_jobs WHERE STATE <> 'CANCELLED'"
 
@@ -16,6 +17,19 @@ def frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProce
     process.start()
     yield process
     assert process.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def spark(frontend: FrontendProcess) -> Iterator[Callable[[str], None]]:
+    """Statements of another engine on the same lake."""
+    engine = Engine(frontend.folder / "var" / "lake")
+
+    def run(statement: str) -> None:
+        wrong = engine.ask(statement)
+        assert wrong is None, wrong
+
+    yield run
+    engine.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -178,7 +178,7 @@ def test_rows_that_were_written_in_part_are_read_again(
     t.run(f"ALTER TABLE {name}.t ADD doc JSON", f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1, '{{\"a\": 1, \"b\": 2}}')")
     until(lambda: len(t.lake()) == 2, why="the row")
     t.run(f"SET SESSION {variable}", f"UPDATE {name}.t {change}")
-    assert ", and in the session that wrote the event: " in t.until_paused(code)
+    assert ", and in the session that wrote the event. " in t.until_paused(code)
     t.resume()
     assert "RESYNC TABLE" in t.until_paused(code)
     t.run(f"UPDATE {name}.t SET doc = NULL")
@@ -259,6 +259,85 @@ def test_who_is_let_in_again_goes_on(
     t.until_well()
 
 
+def test_a_password_that_was_changed_comes_with_a_new_job(
+    mysql_server: MysqlServer, frontend: FrontendProcess, reader: str
+) -> None:
+    """20102: STOP, and CREATE SYNC with the new one and the position of Status; nothing is lost meanwhile."""
+    name = "advised_rotated"
+    t = Patient(name, mysql_server, frontend)
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
+
+    def create(start: str, password: str) -> None:
+        binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "{reader}"'
+        source = f'FROM BINLOG ("type" = "mysql", "start" = "{start}", {binlog}, "mysql.password" = "{password}")'
+        frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.t INTO t) {source}")
+
+    create("latest", PASSWORD)
+    t.run(f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1)")
+    t.wait_until_equal()
+    mysql_server.run(f"ALTER USER '{reader}'@'%' IDENTIFIED BY 'another'")
+    mysql_server.end_sessions(f"user = '{reader}'")
+    t.run(f"INSERT INTO {name}.t VALUES (2, 2, 'meanwhile', 1)")
+    assert "with the new one and the position of Status" in t.until_paused(Code.SOURCE_ACCESS_DENIED)
+    position = t.job["Status"]["position"]["gtid"]
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
+    create(position, "another")
+    t.wait_until_equal()
+    t.until_well()
+
+
+def test_a_whole_database_is_created_again_as_it_is_printed(
+    mysql_server: MysqlServer, frontend: FrontendProcess, reader: str
+) -> None:
+    """20102: STOP, and the text of SHOW CREATE SYNC JOB with the new password and the position of Status: tables that
+    were renamed go on in their own targets, and one that could not join is named until it is settled.
+    """
+    db = "advised_whole"
+    mysql_server.run(f"CREATE DATABASE {db}", "CREATE DATABASE advised_aside")
+    frontend.sql(f"CREATE DATABASE {db}")
+    for table in "abcd":
+        mysql_server.run(f"CREATE TABLE {db}.{table} (id INT PRIMARY KEY)", f"INSERT INTO {db}.{table} VALUES (1)")
+    binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "{reader}"'
+    source = f'FROM BINLOG ("type" = "mysql", {binlog}, "mysql.password" = "{PASSWORD}")'
+    frontend.sql(f"CREATE SYNC {db}.job1 (FROM {db}.* INTO {db}.*) {source}")
+
+    def lake(table: str) -> list[int]:
+        return [row["id"] for row in frontend.sql(f"SELECT id FROM {db}.{table} ORDER BY id")]
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = frontend.job(db)["Status"]
+        return found
+
+    until(lambda: status()["synced_until"] is not None, why="the first rows")
+    names = f"{db}.a TO {db}.a2, {db}.b TO advised_aside.b, {db}.c TO {db}.x, {db}.d TO {db}.c, {db}.x TO {db}.d"
+    mysql_server.run(f"RENAME TABLE {names}", f"CREATE TABLE {db}.log (id INT)", f"INSERT INTO {db}.log VALUES (1)")
+    until(lambda: status()["refused"].keys() == {f"{db}.log"}, why="a table that cannot join")
+    mysql_server.run(f"INSERT INTO {db}.a2 VALUES (2)", "INSERT INTO advised_aside.b VALUES (2)")
+    frontend.await_caught_up(db)
+    mysql_server.run(f"ALTER USER '{reader}'@'%' IDENTIFIED BY 'another'")
+    mysql_server.end_sessions(f"user = '{reader}'")
+    mysql_server.run(f"INSERT INTO {db}.a2 VALUES (3)", "INSERT INTO advised_aside.b VALUES (3)")
+    mysql_server.run(f"INSERT INTO {db}.c VALUES (3)", f"INSERT INTO {db}.d VALUES (4)")
+    until(lambda: status()["error"] == Code.SOURCE_ACCESS_DENIED.number, why="the refusal")
+    advice = str(status()["advice"])
+    assert "SHOW CREATE SYNC JOB" in advice
+    assert "refused" in advice
+    assert list(status()["refused"]) == [f"{db}.log"]
+    frontend.sql(f"ALTER SYNC JOB {db}.job1 DROP TABLE {db}.log")
+    text = str(frontend.sql(f"SHOW CREATE SYNC JOB {db}.job1")[0]["Create Sync Job"])
+    gtid = status()["position"]["gtid"]
+    text = text.replace('"******"', '"another"').replace('"type" = "mysql"', f'"type" = "mysql", "start" = "{gtid}"')
+    frontend.sql(f"STOP SYNC JOB {db}.job1")
+    explained = frontend.sql(f"EXPLAIN {text.removeprefix('CREATE ')}")
+    assert [row["Outcome"] for row in explained if row["Outcome"] != "ok"] == []
+    assert {row["Value"] for row in explained if row["Item"] == "target"} == {"exists"}
+    frontend.sql(text)
+    wanted = {"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 4], "d": [1, 3]}
+    until(lambda: {table: lake(table) for table in wanted} == wanted, why="every row of every table")
+    assert frontend.sql(f"SHOW TABLES FROM {db} LIKE 'a2'") == []
+    frontend.sql(f"STOP SYNC JOB {db}.job1")
+
+
 def test_a_lost_position_is_left_behind_by_a_new_job(frontend: FrontendProcess, tmp_path: Path) -> None:
     """20107: STOP, DROP the target, and CREATE SYNC, which makes it and brings all rows."""
     own = MysqlServer(tmp_path / "own").start()
@@ -276,9 +355,14 @@ def test_a_lost_position_is_left_behind_by_a_new_job(frontend: FrontendProcess, 
         assert "STOP the job, DROP its targets and create them again (INTO db.* does it by itself)" in advice
         with pytest.raises(pymysql.err.MySQLError, match="RESUME once it has caught up"):
             frontend.sql("ALTER SYNC JOB advised_lost.job1 RESYNC TABLE advised_lost.t")
+        t.run("CREATE TABLE advised_lost.u (id INT PRIMARY KEY)")
+        with pytest.raises(pymysql.err.MySQLError, match="ADD TABLE would not let the job continue"):
+            frontend.sql("ALTER SYNC JOB advised_lost.job1 ADD TABLE FROM advised_lost.u INTO advised_lost.*")
         statement = frontend.sql("SHOW CREATE SYNC JOB advised_lost.job1")[0]["Create Sync Job"]
         assert "advised_lost" in statement
         frontend.sql("STOP SYNC JOB advised_lost.job1")
+        listed = "SELECT state FROM information_schema.sync_channels WHERE target_schema = 'advised_lost'"
+        assert frontend.sql(listed) == [{"state": None}], "as 20209 says of a target that may be dropped"
         frontend.sql("DROP TABLE advised_lost.t")
         binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{own.port}", "mysql.user" = "root"'
         source = f'FROM BINLOG ("type" = "mysql", {binlog}, "mysql.password" = "")'

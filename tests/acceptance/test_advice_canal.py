@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
+from tests.acceptance.test_advice_lake import committed_ahead, edit, facts_of, file_of, require
 from tests.acceptance.test_canal_job import has_cursor
+from tests.acceptance.test_restores import rename, set_to
 from tests.acceptance.test_xa import finish, prepare
+from tests.support.files import below
 from tests.support.servers.canal import CANAL_PASSWORD, CanalServer
 from tests.support.servers.hostile import HostileServer
 from tests.support.servers.mysql import MysqlServer
@@ -29,6 +33,7 @@ class CanalPatient(Patient):
     def __init__(self, name: str, mysql: MysqlServer, fe: FrontendProcess, canal: CanalServer) -> None:
         super().__init__(name, mysql, fe)
         self.canal = canal
+        self.more = ""  # columns
         fe.sql(f"STOP SYNC JOB {name}.job1")
 
     def read(self, channels: str = "", more: str = "", port: int = 0) -> None:
@@ -46,14 +51,20 @@ class CanalPatient(Patient):
         until(lambda: has_cursor(self.canal), why="canal's first cursor")
         self.until_well()  # the loss of a cursor is noticed from its second batch on
 
+    def stop(self) -> None:
+        self.fe.sql(f"STOP SYNC JOB {self.name}.job1")
+
     def in_line(self) -> None:
         """STOP, and the target as the source is: empty, both."""
-        self.fe.sql(f"STOP SYNC JOB {self.name}.job1")
+        self.stop()
         self.run(f"DELETE FROM {self.name}.t")
+        self.empty()
+
+    def empty(self) -> None:
         self.fe.sql(f"DROP TABLE {self.name}.t")
         self.fe.sql(
-            f"CREATE TABLE {self.name}.t (id BIGINT NOT NULL, a INT NOT NULL, b VARCHAR(20), d DECIMAL(8,2)) "
-            "UNIQUE KEY(id)"
+            f"CREATE TABLE {self.name}.t (id BIGINT NOT NULL, a INT NOT NULL, b VARCHAR(20), d DECIMAL(8,2)"
+            f"{self.more}) UNIQUE KEY(id)"
         )
 
     def anew(self) -> None:
@@ -141,7 +152,7 @@ def test_somebody_else_at_the_address_of_canal_passes(
         proxy.target = stranger.port
         proxy.cut()
         t.run("INSERT INTO advised_stranger.t VALUES (2, 2, 'meanwhile', 1)")
-        assert t.until_paused(Code.CANAL_PROTOCOL) == "Nothing if it passes; else look at the version of canal."
+        assert t.until_paused(Code.CANAL_PROTOCOL) == "Nothing if it passes; else check the version of canal."
         proxy.target = server.port
     t.until_resumed()
     t.until_well()
@@ -184,3 +195,192 @@ def test_what_the_first_rows_refuse_is_made_otherwise(
 
     until(lambda: rows() == [(1, 1)], why="the row")
     until(lambda: t.job["Msg"] is None, why="no Msg")
+
+
+UNLOGGED = "SET sql_log_bin = 0"
+# what is written, what mends it at the source, and what is advised besides the way past an event
+EVENTS: list[tuple[Code, list[str], list[str], str]] = [
+    (
+        Code.SOURCE_NOT_ROW,
+        ["SET SESSION binlog_format = STATEMENT", "INSERT INTO {t} (id, a) VALUES (1, 1)"],
+        [],
+        "Set binlog_format to ROW for that session. ",
+    ),
+    (
+        Code.SOURCE_SCHEMA,
+        ["SET SESSION binlog_row_image = MINIMAL", "UPDATE {t} SET b = 'cut'"],
+        [],
+        "If it is binlog_row_image: Set binlog_row_image to FULL on the server, and in the session that wrote ",
+    ),
+    (
+        Code.SOURCE_SCHEMA,
+        [UNLOGGED, "ALTER TABLE {t} DROP COLUMN b", "SET sql_log_bin = 1", "INSERT INTO {t} (id, a) VALUES (1, 1)"],
+        [UNLOGGED, "ALTER TABLE {t} ADD COLUMN b VARCHAR(20) AFTER a"],
+        "Set right at the source what the message says. ",
+    ),
+    (
+        Code.SOURCE_VALUE,
+        ["SET sql_mode = ''", "INSERT INTO {t} VALUES (1, 1, 'bad', 1, '0000-00-00')"],
+        ["UPDATE {t} SET day = '2024-02-29' WHERE id = 1"],
+        "Fix the row at the source. ",
+    ),
+]
+
+
+def test_an_event_that_cannot_be_followed_is_left_behind(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start
+) -> None:
+    """SOURCE_NOT_ROW, SOURCE_SCHEMA and SOURCE_VALUE: set right at the source, and behind canal's cursor; a new
+    job alone meets the same event.
+    """
+    t = CanalPatient("advised_event", mysql_server, frontend, canal())
+    t.run("ALTER TABLE advised_event.t ADD day DATE")
+    t.more = ", day DATE"
+    t.empty()
+    t.read()
+    t.until_cursor()
+    for code, harm, mended, said in EVENTS:
+        t.run(*(statement.format(t="advised_event.t") for statement in harm))
+        advice = t.until_paused(code)
+        assert said in advice
+        assert "Stop canal, delete the destination's cursor (its meta.dat, " in advice
+        t.run(*(statement.format(t="advised_event.t") for statement in mended))
+        t.stop()
+        t.read()
+        t.until_paused(code)
+        t.anew()
+        t.until_cursor()
+
+
+def test_a_value_that_does_not_matter_is_left_out(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start
+) -> None:
+    """20113, the other way: a job without the column; nothing that canal has yet to give is lost, and no older row."""
+    t = CanalPatient("advised_left", mysql_server, frontend, canal())
+    t.run("ALTER TABLE advised_left.t ADD day DATE")
+    t.more = ", day DATE"
+    t.empty()
+    t.read()
+    t.until_cursor()
+    t.run("INSERT INTO advised_left.t VALUES (1, 1, 'good', 1, '2024-02-29')")
+    t.wait_until_equal()
+    for a in (2, 3):  # the last batch comes again
+        t.run(f"UPDATE advised_left.t SET a = {a} WHERE id = 4711")
+        t.wait_until_equal()
+    t.mysql.run("SET sql_mode = ''", "INSERT INTO advised_left.t VALUES (2, 2, 'bad', 2, '0000-00-00')")
+    assert "a column list that has, in place of the column, a name that is none of the target's;" in t.until_paused(
+        Code.SOURCE_VALUE
+    )
+    t.stop()
+    t.read("FROM advised_left.t INTO t (id, a, b, d, skipped)")
+    rows = [row[:2] for row in t.source()[1:]]
+
+    def equal() -> bool:
+        assert t.job["State"] != "PAUSED", t.job["Msg"]
+        return [row[:2] for row in t.lake()[1:]] == rows
+
+    until(equal, why="the rows")
+    until(lambda: t.job["Msg"] is None, why="no Msg")
+    assert {row[0]: str(row[4]) for row in t.lake()[1:]}[1] == "2024-02-29"
+    assert {row[0]: row[4] for row in t.lake()[1:]}[2] is None
+
+
+def test_a_target_that_somebody_changed_is_brought_in_line(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start, spark: Callable[[str], None]
+) -> None:
+    """UNKNOWN_COLUMN, COLUMN_REPLACED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, STAGED_LOST and
+    LAKE_CLOCK, on one canal, whose cursor stays: STOP, the target as the source is, and another job.
+    """
+    name = "advised_target"
+    t = CanalPatient(name, mysql_server, frontend, canal())
+
+    def dropped() -> None:
+        spark(f"ALTER TABLE lake.{name}.t DROP COLUMN d")
+
+    def replaced() -> None:
+        dropped()
+        spark(f"ALTER TABLE lake.{name}.t ADD COLUMN d DECIMAL(8, 2)")
+
+    def rolled_back() -> None:
+        first = facts_of(t)["current-snapshot-id"]
+        t.run(f"INSERT INTO {name}.t (id, a) VALUES (12, 1)")
+        t.wait_until_equal()
+        spark(f"CALL lake.system.rollback_to_snapshot('{name}.t', {first})")
+
+    def older() -> None:
+        file = str(file_of(t))
+        t.run(f"INSERT INTO {name}.t (id, a) VALUES (12, 1)")
+        t.wait_until_equal()
+        t.pause()
+        set_to(t.catalog, name, "t", file)
+        t.resume()
+
+    def newer() -> None:
+        ((token, epoch),) = ((n, v) for n, v in facts_of(t)["properties"].items() if n.startswith("syncmgr.token."))
+        spark(f"ALTER TABLE lake.{name}.t SET TBLPROPERTIES ('{token}' = '{int(epoch) + 100}')")
+
+    def ahead() -> None:
+        edit(t, partial(committed_ahead, second=86_400))
+
+    def unstaged() -> None:
+        rename(t.catalog, name, "t", "away")
+        t.run(f"REPLACE INTO {name}.t (id, a) VALUES (13, 1)")
+        t.until_paused(Code.NO_SUCH_TABLE)
+        for file in below(t.staging, "*.parquet"):
+            file.unlink(missing_ok=True)
+        rename(t.catalog, name, "away", "t")
+        t.resume()
+
+    harms = [
+        (Code.UNKNOWN_COLUMN, dropped),
+        (Code.COLUMN_REPLACED, replaced),
+        (Code.TARGET_REPLACED, rolled_back),
+        (Code.TARGET_SET_BACK, older),
+        (Code.OTHER_HISTORY, newer),
+        (Code.STAGED_LOST, unstaged),
+        (Code.LAKE_CLOCK, ahead),
+    ]
+    t.read()
+    t.until_cursor()
+    for code, harm in harms:
+        harm()
+        t.run(f"REPLACE INTO {name}.t (id, a) VALUES (11, 1)", f"DELETE FROM {name}.t WHERE id = 4711")
+        told = t.until_told if code is Code.LAKE_CLOCK else t.until_paused
+        advice = told(code)
+        assert advice.endswith("STOP the job, bring its targets in line with the source, and create it again."), code
+        t.in_line()
+        t.read()
+        t.until_well()
+
+
+def test_what_is_set_right_at_the_target_goes_on(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start, spark: Callable[[str], None]
+) -> None:
+    """1054 of a column that was renamed, and 20015: RESUME. 20013: a new job, with another WHERE, on the same rows."""
+    name = "advised_right"
+    t = CanalPatient(name, mysql_server, frontend, canal())
+    t.read()
+    t.until_cursor()
+    spark(f"ALTER TABLE lake.{name}.t RENAME COLUMN d TO dd")
+    t.run(f"INSERT INTO {name}.t VALUES (11, 1, 'new', 1)")
+    assert "If it was renamed, rename it back, by ALTER TABLE in Spark" in t.until_paused(Code.UNKNOWN_COLUMN)
+    spark(f"ALTER TABLE lake.{name}.t RENAME COLUMN dd TO d")
+    t.resume()
+    t.until_well()
+    spark(f"ALTER TABLE lake.{name}.t ADD COLUMN x INT")
+    edit(t, partial(require, name="x"))
+    t.run(f"INSERT INTO {name}.t VALUES (12, 1, 'new', 1)")
+    assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
+    spark(f"ALTER TABLE lake.{name}.t DROP COLUMN x")
+    t.resume()
+    t.until_well()
+    t.stop()
+    t.run(f"UPDATE {name}.t SET b = '5'")
+    t.read(f"FROM {name}.t INTO t WHERE CAST(b AS INT) < 9")
+    t.run(f"INSERT INTO {name}.t VALUES (13, 1, 'no number', 1)")
+    assert t.until_paused(Code.BAD_EXPRESSION).endswith(
+        "Otherwise STOP the job, and create it with another expression or WHERE."
+    )
+    t.stop()
+    t.read(f"FROM {name}.t INTO t WHERE a < 9")
+    t.until_well()

@@ -6,12 +6,15 @@ What another user does to a target is typed into a separate Spark.
 import itertools
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +31,10 @@ from tests.support.files import below
 from tests.support.servers.mysql import MysqlServer
 from tests.support.small_disk import SmallDisk
 from tests.support.until import until
-from tests.torture.engine import Engine
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 Sql = Callable[[str], None]
-
-
-@pytest.fixture(scope="module")
-def spark(frontend: FrontendProcess) -> Iterator[Sql]:
-    """Statements of another engine on the same lake."""
-    engine = Engine(frontend.folder / "var" / "lake")
-
-    def run(statement: str) -> None:
-        wrong = engine.ask(statement)
-        assert wrong is None, wrong
-
-    yield run
-    engine.stop()
 
 
 def file_of(t: Patient) -> Path:
@@ -68,6 +57,19 @@ def edit(t: Patient, change: Callable[[dict[str, Any]], None]) -> None:
     set_to(t.catalog, t.name, "t", str(edited))
 
 
+def committed_ahead(facts: dict[str, Any], second: int) -> None:
+    """As by a clock that was so many seconds ahead."""
+    later = facts["last-updated-ms"] + second * 1000
+    (snapshot,) = (each for each in facts["snapshots"] if each["snapshot-id"] == facts["current-snapshot-id"])
+    facts["last-updated-ms"] = snapshot["timestamp-ms"] = facts["snapshot-log"][-1]["timestamp-ms"] = later
+
+
+def require(facts: dict[str, Any], name: str) -> None:
+    """NOT NULL, of a column."""
+    for field in (field for schema in facts["schemas"] for field in schema["fields"]):
+        field["required"] |= field["name"] == name
+
+
 def mount(disk: SmallDisk, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
 
@@ -82,6 +84,59 @@ def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: Front
     assert "add it again; ALTER SYNC JOB ... RESYNC TABLE brings the values" in advice
     spark("ALTER TABLE lake.advised_column.t ADD COLUMN d DECIMAL(8, 2)")
     t.resync()
+    t.until_well()
+
+
+def test_a_column_that_was_replaced_is_read_anew(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
+) -> None:
+    """20237: by RESYNC TABLE and RESUME."""
+    t = Patient("advised_replaced", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    spark("ALTER TABLE lake.advised_replaced.t DROP COLUMN d")
+    spark("ALTER TABLE lake.advised_replaced.t ADD COLUMN d DECIMAL(8, 2)")
+    t.run("INSERT INTO advised_replaced.t VALUES (11, 1, 'new', 1)", "DELETE FROM advised_replaced.t WHERE id = 1")
+    advice = t.until_paused(Code.COLUMN_REPLACED)
+    assert advice.endswith("ALTER SYNC JOB ... RESYNC TABLE brings their values; then RESUME.")
+    t.resync()
+    t.until_well()
+
+
+@pytest.mark.parametrize("how", ["column", "table"])
+def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, how: str
+) -> None:
+    """By RESYNC TABLE alone, while the job runs: nothing is rounded into the type that a column has by then, and no
+    change that comes before the rows pauses the job.
+    """
+    t = Patient(f"advised_early_{how}", mysql_server, frontend, rows=3)
+    t.run(f"INSERT INTO {t.name}.t VALUES (11, 1, 'new', 2.75)")
+    t.wait_until_equal()
+    if how == "column":
+        spark(f"ALTER TABLE lake.{t.name}.t DROP COLUMN d")
+        spark(f"ALTER TABLE lake.{t.name}.t ADD COLUMN d INT")
+    else:
+        spark(f"DROP TABLE lake.{t.name}.t")
+        spark(f"CREATE TABLE lake.{t.name}.t (id BIGINT NOT NULL, a INT, b STRING, d INT) USING iceberg")
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    t.run(f"INSERT INTO {t.name}.t VALUES (12, 1, 'new', 3.25)", f"DELETE FROM {t.name}.t WHERE id = 1")
+    t.until_well()
+
+
+def test_what_depends_on_a_dropped_column_is_removed(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
+) -> None:
+    """20238: by the statements of the message, and RESUME."""
+    t = Patient("advised_drop", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    spark("ALTER TABLE lake.advised_drop.t ADD PARTITION FIELD b")
+    t.run("INSERT INTO advised_drop.t VALUES (11, 1, 'new', 1)", "INSERT INTO advised_drop.t (id, a) VALUES (12, 1)")
+    t.wait_until_equal()
+    t.run("ALTER TABLE advised_drop.t DROP COLUMN b")
+    assert t.until_paused(Code.FOREIGN_CHANGE) == "Do what the reason says, then RESUME."
+    for statement in t.job["Msg"].partition("type in Spark: ")[2].partition(" (error ")[0].split("; "):
+        spark(statement)
+    t.resume()
     t.until_well()
 
 
@@ -168,12 +223,7 @@ def test_a_column_that_nobody_fills_is_made_nullable(
     """20015: by ALTER TABLE, and RESUME."""
     t = Patient("advised_required", mysql_server, frontend)
     spark("ALTER TABLE lake.advised_required.t ADD COLUMN x INT")
-
-    def require(facts: dict[str, Any]) -> None:
-        for field in (field for schema in facts["schemas"] for field in schema["fields"]):
-            field["required"] |= field["name"] == "x"
-
-    edit(t, require)
+    edit(t, partial(require, name="x"))
     t.run("INSERT INTO advised_required.t VALUES (11, 1, 'new', 1)")
     assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
     spark("ALTER TABLE lake.advised_required.t ALTER COLUMN x DROP NOT NULL")
@@ -214,18 +264,29 @@ def test_a_lost_identifier_is_set_again(mysql_server: MysqlServer, frontend: Fro
 
 @pytest.mark.long
 def test_a_clock_that_is_behind_catches_up(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20233: nothing is to be done but to wait, or to set it."""
+    """20233: nothing is to be done but to wait until the time of the message, or to set it."""
     t = Patient("advised_clock", mysql_server, frontend, rows=3)
     t.wait_until_equal()
-
-    def ahead(facts: dict[str, Any]) -> None:
-        later = facts["last-updated-ms"] + 70_000  # Iceberg allows a minute
-        (snapshot,) = (each for each in facts["snapshots"] if each["snapshot-id"] == facts["current-snapshot-id"])
-        facts["last-updated-ms"] = snapshot["timestamp-ms"] = facts["snapshot-log"][-1]["timestamp-ms"] = later
-
-    edit(t, ahead)
+    edit(t, partial(committed_ahead, second=70))  # Iceberg allows a minute
     t.run("INSERT INTO advised_clock.t VALUES (11, 1, 'new', 1)")
-    assert t.until_told(Code.LAKE_CLOCK) == "Set the clock right; else commits go on when it has caught up."
+    assert "commits go on by themselves at the time of the message" in t.until_told(Code.LAKE_CLOCK)
+    assert t.job["Status"]["needs_operator"]
+    said = re.search(r"the next commit is possible at (\S+ \S+) UTC", t.job["Msg"])
+    assert said is not None
+    t.until_well()
+    assert datetime.now(UTC).replace(tzinfo=None) > datetime.fromisoformat(said[1])
+
+
+def test_a_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20233, where waiting is no answer: job and target are, and take what is written by the right clock."""
+    t = Patient("advised_ahead", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    edit(t, partial(committed_ahead, second=86_400))
+    t.run("INSERT INTO advised_ahead.t VALUES (11, 1, 'new', 1)")
+    assert "STOP the job, DROP its targets and create them again" in t.until_told(Code.LAKE_CLOCK)
+    t.again()
     t.until_well()
 
 
@@ -397,7 +458,7 @@ def test_a_jvm_that_stands_still_is_told(mysql_server: MysqlServer, frontend: Fr
         os.kill(java, signal.SIGSTOP)
         try:
             t.run("UPDATE advised_jvm.t SET a = a + 1")
-            assert "Nothing if it ends; else look at the load, at log/fe.log" in t.until_told(Code.LAKE_SLOW)
+            assert "Nothing if it ends; else check the load and log/fe.log" in t.until_told(Code.LAKE_SLOW)
         finally:
             os.kill(java, how)
         if how is signal.SIGKILL:
@@ -417,7 +478,7 @@ def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, f
         assert advice == (
             "Fix what the reason says, then RESUME. ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
         )
-        assert "Bring the target back under its name, then RESUME" in t.job["Msg"]
+        assert "Restore the target under its name, then RESUME" in t.job["Msg"]
         if mended:
             rename(t.catalog, t.name, "away", "u")
         else:
@@ -510,7 +571,7 @@ def test_a_fault_is_reported_and_skips_nothing(mysql_server: MysqlServer, tmp_pa
             t.until_well()
             (tmp_path / "faulty").touch()
             t.run("INSERT INTO advised_fault.t VALUES (1, 1, 'waits', 1)")
-            assert t.until_paused(Code.INTERNAL).startswith("A fault of syncmgr: report it with log/fe.log")
+            assert t.until_paused(Code.INTERNAL).startswith("A bug in syncmgr: report it with log/fe.log")
             log = (tmp_path / "log" / "fe.log").read_text()
             assert "Traceback" in log
             assert "ZeroDivisionError: a fault of ours" in log

@@ -61,7 +61,7 @@ def test_a_statement_is_judged_again(mysql_server: MysqlServer, frontend: Fronte
     t.until_well()
     t.run(STATEMENT, "INSERT INTO advised_hidden.o VALUES (1)")
     advice = t.until_paused(Code.SOURCE_UNSEEN)
-    assert advice == "Do on the server what the message says, then RESUME: the statement is judged again."
+    assert advice == "Do on the server what the message says, then RESUME: the statement is checked again."
     grant = "GRANT SELECT, SHOW VIEW, TRIGGER ON `advised_hidden`.* TO 'limited'@'%'"
     assert grant in t.job["Msg"]
     t.run(grant)
@@ -162,7 +162,7 @@ def test_a_table_without_a_key_is_read_once_it_may_be_locked(
     with contextlib.closing(mysql_server.connect(autocommit=False)) as other, other.cursor() as cursor:
         cursor.execute("INSERT INTO advised_locks.k VALUES (2)")
         t.alter("RESYNC TABLE advised_locks.k")
-        assert "end the transactions that have written the table" in t.until_told(Code.SNAPSHOT_WAITS)
+        assert "end the transactions that have written to the table" in t.until_told(Code.SNAPSHOT_WAITS)
         other.commit()
     until(lambda: lake() == [1, 2] and t.job["Msg"] is None, why="both rows")
 
@@ -201,7 +201,7 @@ def test_another_replica_of_the_same_id_is_ended(mysql_server: MysqlServer, fron
     t.make("(FROM advised_id.t INTO t)", start='latest", "mysql.server_id" = "471100')
     t.until_well()
     use_id(t, 471100)
-    assert "End the other replica of that id" in t.until_paused(Code.SOURCE_SERVER_ID)
+    assert "Stop the other replica that uses this server id" in t.until_paused(Code.SOURCE_SERVER_ID)
     t.until_resumed()
     t.until_well()
     use_id(t, 471100)
@@ -225,7 +225,7 @@ def test_bytes_that_something_changes_pause_the_job(mysql_server: MysqlServer, f
     proxy.changes = lambda data: data.replace(b"as it is", b"as it IS")
     t.run("INSERT INTO advised_bytes.t VALUES (1, 1, 'as it is', 1)")
     advice = t.until_paused(Code.SOURCE_PROTOCOL)
-    assert advice == "Nothing if it passes; else the binlog is damaged, or something between changes bytes."
+    assert advice == "Nothing if it passes; else the binlog is damaged, or something on the network path alters bytes."
     proxy.changes = lambda data: data
     t.until_resumed()
     t.until_well()
@@ -241,7 +241,7 @@ def test_bytes_that_something_changes_pause_the_job(mysql_server: MysqlServer, f
             "advised_file",
             Thief(Path("/etc/hostname"), after=b"").script,
             Code.SOURCE_ASKS_FILE,
-            "Somebody else answers at the server's address",
+            "Another program answers at the server's address",
         ),
         (
             "advised_answer",
@@ -323,7 +323,8 @@ def test_changes_wait_for_the_rows_of_their_table(mysql_server: MysqlServer, fro
     t.alter("ADD TABLE FROM advised_open.late INTO advised_open.*")
     until(lambda: t.job["Status"]["snapshot"].get("late", {}).get("chunks_done"), why="a chunk")
     t.run("INSERT INTO advised_open.late VALUES (1000, 1, 'x', 1)")
-    assert t.until_told(Code.SNAPSHOT_OPEN) == "Nothing: its changes follow when its rows are there."
+    advice = t.until_told(Code.SNAPSHOT_OPEN)
+    assert advice == "Nothing: its changes are applied after its existing rows have been copied."
     t.alter('SET ("snapshot_max_rows_per_second" = "0")')
     t.wait_until_equal("late", "late")
     t.until_well()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -122,7 +122,38 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
         cursor.execute("SHOW WARNINGS")
         [warning] = cursor.fetchall()
     assert warning["Code"] == Code.LOST_BY_STOP.number
-    assert "lacks rows of 'standing.two', which go with the job: it was not read any more" in warning["Message"]
+    assert "lacks rows of 'standing.two'; they are lost with the job: it was not read any more" in warning["Message"]
+
+
+def test_a_table_without_a_key_that_cannot_be_read_again_is_as_old_as_its_rows(
+    mysql_server: MysqlServer, fe: FrontendProcess
+) -> None:
+    """Its changes wait for the read, which waits for a lock, while the other tables go on: the job is as old as it."""
+    job = Job("unread", mysql_server, fe, "snapshot")
+    mysql_server.run("CREATE TABLE unread.log (line INT)", "INSERT INTO unread.log VALUES (1)")
+    fe.sql("CREATE TABLE unread.log (line INT) DUPLICATE KEY(line)")
+    job.alter("ADD TABLE FROM unread.log INTO log")
+    job.await_states(log=STREAMING)
+    fe.await_caught_up("unread")
+    with closing(mysql_server.connect()) as writer, writer.cursor() as cursor:
+        cursor.execute("LOCK TABLES unread.log WRITE")
+        job.alter("RESYNC TABLE unread.log")
+        job.await_states(log=SNAPSHOT)
+        cursor.execute("INSERT INTO unread.log VALUES (2)")
+        cursor.execute("SELECT UTC_TIMESTAMP(6)")
+        [(written,)] = cursor.fetchall()
+        before = fe.sql("SELECT count(*) AS n FROM unread.one")[0]["n"]
+        until(lambda: datetime.now(UTC).replace(tzinfo=None) > written + timedelta(seconds=2), why="a later second")
+        mysql_server.run("INSERT INTO unread.one VALUES (101, 1)")
+        until(lambda: fe.sql("SELECT count(*) AS n FROM unread.one")[0]["n"] > before, why="a row of another table")
+        assert fe.sql("SELECT line FROM unread.log") == [{"line": 1}]
+        status = job.job["Status"]
+        assert status["synced_until"] is not None
+        assert status["synced_until"] < str(written), (status["synced_until"], written)
+        assert status["lag_second"] > 2
+    until(lambda: len(fe.sql("SELECT line FROM unread.log")) == 2, why="the row that waited")
+    fe.await_caught_up("unread")
+    fe.sql("STOP SYNC JOB unread.job1")
 
 
 @pytest.mark.long

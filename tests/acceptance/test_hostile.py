@@ -16,6 +16,7 @@ import psutil
 import pymysql
 import pytest
 
+from syncmgr.config.settings import find
 from tests.acceptance.frontend import ROOT, FrontendProcess
 from tests.attacks.console import GUESSED, LOADER, NOBODY, PASSWORD, READER
 from tests.attacks.rounds import ATTACKS
@@ -62,7 +63,7 @@ class Victim:
         self.mysql, self.rows = mysql, 0
         self.cut_off = 0
         self.rest: Measured | None = None  # after the last attack
-        self.fe = FrontendProcess(folder, {"query_nice": 10}).start()
+        self.fe = FrontendProcess(folder, {"query_nice": find("query_nice").default}).start()
         mysql.run("CREATE DATABASE attacked", "CREATE TABLE attacked.t (id BIGINT PRIMARY KEY)")
         self.fe.sql("CREATE DATABASE attacked")
         self.fe.sql("CREATE DATABASE own")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 OF_THE_STORE: Final = "S3SECRETVALUE"
 OF_JAVA: Final = "TRUSTSECRETVALUE"
 OF_THE_SHELL: Final = "ENVSECRETVALUE"
+OF_THE_SOURCE: Final = "SOURCESECRETVALUE"
 
 
 @dataclass
@@ -91,10 +93,13 @@ def synced(open_frontend: FrontendProcess, mysql_server: MysqlServer) -> Fronten
     mysql_server.run(
         "CREATE DATABASE hidden", "CREATE TABLE hidden.t (id INT PRIMARY KEY, v INT)", "INSERT hidden.t VALUES (1, 1)"
     )
+    mysql_server.run(
+        f"CREATE USER hidden IDENTIFIED BY '{OF_THE_SOURCE}'",
+        "GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO hidden",
+    )
     open_frontend.sql("CREATE DATABASE hidden")
     open_frontend.sql("CREATE TABLE hidden.t (id INT NOT NULL, v INT) UNIQUE KEY(id)")
-    source = BINLOG.format(port=mysql_server.port)
-    open_frontend.sql(f"CREATE SYNC hidden.job1 (FROM hidden.t INTO t) {source}")
+    open_frontend.sql(f"CREATE SYNC hidden.job1 (FROM hidden.t INTO t) {_source(mysql_server)}")
     rows = [{"id": 1, "v": 1}]
     until(lambda: open_frontend.sql("SELECT * FROM hidden.t") == rows, why="the snapshot")
     mysql_server.run("UPDATE hidden.t SET v = 2", "INSERT INTO hidden.t VALUES (2, 2)")
@@ -140,6 +145,52 @@ def test_secrets_are_in_no_process_but_the_one_that_needs_them(synced: FrontendP
     assert [secret for secret in secrets if secret in told] == []
 
 
+def test_the_password_of_a_source_is_nowhere(synced: FrontendProcess, seen: Seen, mysql_server: MysqlServer) -> None:
+    """In no file at all, whatever is typed wrong around it, and at DEBUG; in no answer, plan, error or process."""
+    source = _source(mysql_server)
+    stranger = source.replace('= "hidden"', '= "nobody"')
+    told = [
+        _answer(synced, statement)
+        for statement in (
+            f"EXPLAIN SYNC hidden.job2 (FROM hidden.t INTO hidden.*) {source}",
+            f"CREATE SYNC hidden.job2 (FROM hidden.none INTO hidden.*) {source}",
+            f"CREATE SYNC hidden.job2 (FROM hidden.t INTO hidden.*) {stranger}",
+            "SHOW CREATE SYNC JOB hidden.job1",
+            "SHOW SYNC JOB FROM hidden",
+            "SHOW FULL PROCESSLIST",
+            "SELECT * FROM information_schema.sync_jobs",
+            "EXPLAIN SELECT * FROM hidden.t",
+            "EXPLAIN EXTENDED SELECT * FROM hidden.t",
+            "SELECT CAST(concat('x', v) AS INT), nothing FROM hidden.t",
+        )
+    ]
+    assert "Unknown column 'nothing'" in told[-1]
+    assert any("Access denied" in answer for answer in told)
+    assert [answer for answer in told if OF_THE_SOURCE in answer] == []
+    for mistyped in (source.replace('password" =', 'password"'), f"{source} PROPERTIES", source.replace('"type"', "")):
+        _answer(synced, f"CREATE SYNC hidden.job2 (FROM hidden.t INTO t) {mistyped}")  # says what was typed
+    mysql_server.run("INSERT INTO hidden.t VALUES (3, 3)")
+    until(lambda: len(synced.sql("SELECT * FROM hidden.t")) == 3, why="a change after all that")
+    found = [path for path in files_of.below(synced.folder) if OF_THE_SOURCE.encode() in _bytes(path)]
+    assert found == []
+    assert "DEBUG" in (synced.folder / "log" / "fe.log").read_text()
+    assert [arguments for arguments in seen.arguments if OF_THE_SOURCE in arguments] == []
+    assert not any(OF_THE_SOURCE in value for values in seen.environments.values() for value in values)
+
+
+def _source(mysql: MysqlServer) -> str:
+    text = BINLOG.format(port=mysql.port).replace('"root"', '"hidden"')
+    return text.replace('"mysql.password" = ""', f'"mysql.password" = "{OF_THE_SOURCE}"')
+
+
+def _answer(frontend: FrontendProcess, statement: str) -> str:
+    """Or its error."""
+    try:
+        return str(frontend.sql(statement))
+    except pymysql.err.MySQLError as error:
+        return str(error)
+
+
 def test_the_certificate_beside_fe_conf_proves_the_console(open_frontend: FrontendProcess) -> None:
     """A client that verifies the server by it comes in."""
     certificate = str(open_frontend.conf.parent / "console.crt")
@@ -169,6 +220,13 @@ def _text(file: Path) -> str:
     with contextlib.suppress(FileNotFoundError, IsADirectoryError):
         return file.read_text(errors="replace") if file.is_file() else ""
     return ""
+
+
+def _bytes(file: Path) -> bytes:
+    """Empty if it is none, or gone."""
+    with contextlib.suppress(OSError):
+        return file.read_bytes() if file.is_file() else b""
+    return b""
 
 
 def _bits(path: Path) -> int:

@@ -166,6 +166,17 @@ def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled],
     f.wait_until_equal()
 
 
+def test_what_a_snapshot_read_is_counted(filled: Callable[..., Filled]) -> None:
+    """Its rows, and the bytes of its files, before any change comes."""
+    f = filled("counted")
+    f.create_sync(rows=ROWS)
+    f.wait_until_equal()
+    f.fe.sql("PAUSE SYNC JOB counted.job1")
+    status = f.job()["Status"]
+    assert status["consumed_rows"] == 2 * ROWS
+    assert status["consumed_bytes"] > 2 * ROWS  # compressed
+
+
 def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> None:
     """What the source no longer has would stay in it forever."""
     f = filled("refused")

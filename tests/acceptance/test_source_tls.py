@@ -99,7 +99,7 @@ def test_a_source_proves_who_it_is_on_every_way(sealed: Sealed, frontend: Fronte
     sealed.server.end_sessions("user = 'sealed'")
     told = paused_by(frontend, "sealed", Code.SOURCE_TLS)
     assert '"mysql.ssl_ca"' in told
-    assert "bring its CA into the file of mysql.ssl_ca" in told
+    assert "add its CA to the file of mysql.ssl_ca" in told
     (sealed.files / "ca.pem").unlink()
     frontend.sql("RESUME SYNC JOB sealed.job1")
     assert "Put a file there" in paused_by(frontend, "sealed", Code.PEM_FILE)

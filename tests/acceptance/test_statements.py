@@ -331,10 +331,14 @@ def test_a_source_may_tell_few_metadata(desk: Desk) -> None:
         desk.run("CREATE TABLE t (n TINYINT UNSIGNED, id INT PRIMARY KEY, word ENUM('x','y'), name VARCHAR(9))")
         desk.table("t", "id INT NOT NULL, n SMALLINT, word STRING, name STRING", "UNIQUE KEY(id)")
         desk.sync("job1", f"FROM {desk.name}.t INTO t")
+        assert [row["Code"] for row in desk.ask("SHOW WARNINGS")] == [Code.SOURCE_UNNAMED.number]
         desk.run("INSERT INTO t VALUES (200, 1, 'y', '\u00fc')", "INSERT INTO t VALUES (255, 2, NULL, NULL)")
         desk.wait_for(
             f"SELECT id, n, word, name FROM {desk.name}.t ORDER BY id", [(1, 200, "y", "\u00fc"), (2, 255, None, None)]
         )
+        desk.run("CREATE TABLE late (id INT PRIMARY KEY)")
+        desk.ask(f"ALTER SYNC JOB {desk.name}.job1 ADD TABLE FROM {desk.name}.late INTO {desk.name}.*")
+        assert [row["Code"] for row in desk.ask("SHOW WARNINGS")] == [Code.SOURCE_UNNAMED.number]
 
 
 def test_select_joins_groups_and_calculates(desk: Desk) -> None:

@@ -234,6 +234,43 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     assert len(fe.sql(told)) == 1, "one run for all of them"
 
 
+def test_a_table_that_was_created_unlogged_joins_with_its_rows(
+    any_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """Or is reported, if it cannot join; and what the message says to do brings it."""
+    server, fe, db = any_server, frontend, f"unlogged_{any_server.flavour}"
+    server.run(f"CREATE DATABASE {db}", f"CREATE TABLE {db}.a (id INT PRIMARY KEY)", f"INSERT INTO {db}.a VALUES (1)")
+    fe.sql(f"CREATE DATABASE {db}")
+    fe.sql(f"CREATE SYNC {db}.job1 (FROM {db}.* INTO {db}.*) {BINLOG.format(port=server.port)}")
+
+    def lake(table: str) -> list[Any]:
+        try:
+            return [row["id"] for row in fe.sql(f"SELECT id FROM {db}.{table} ORDER BY id")]
+        except pymysql.err.MySQLError as error:
+            if error.args[0] != Code.NO_SUCH_TABLE.number:
+                raise
+            return []
+
+    until(lambda: lake("a") == [1], why="the first rows")
+    server.run(
+        "SET sql_log_bin = 0",
+        f"CREATE TABLE {db}.z (id INT PRIMARY KEY)",
+        f"INSERT INTO {db}.z VALUES (1)",
+        f"CREATE TABLE {db}.log (id INT)",
+        f"CREATE TABLE {db}.gone (id INT PRIMARY KEY)",
+    )
+    server.run(*(f"INSERT INTO {db}.{table} VALUES (2)" for table in ("z", "log", "gone")), f"DROP TABLE {db}.gone")
+    until(lambda: lake("z") == [1, 2], why="a table that no statement has created")
+    until(lambda: fe.job(db)["Status"]["refused"].keys() == {f"{db}.log"}, why="one that cannot join")
+    server.run(f"INSERT INTO {db}.z VALUES (3)", f"UPDATE {db}.z SET id = 10 WHERE id = 1")
+    until(lambda: lake("z") == [2, 3, 10], why="its changes")
+    added = re.search(r"ADD TABLE [^;]*", fe.job(db)["Status"]["refused"][f"{db}.log"]["advice"])
+    assert added is not None
+    server.run(f"ALTER TABLE {db}.log ADD PRIMARY KEY (id)")
+    fe.sql(f"ALTER SYNC JOB {db}.job1 {added[0]}")
+    until(lambda: lake("log") == [2], why="the rows of the table that was refused")
+
+
 def test_a_table_that_cannot_join_calls_for_an_operator(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """An alert sees it until the advice was taken: ADD TABLE once it has a key, or DROP TABLE if it is not wanted."""
 

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable
+from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, TargetTable
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.jobs import JobStore
@@ -99,8 +99,13 @@ class Lake:
 class Run:
     """One that ends when it is told to."""
 
-    def __init__(self, job: SyncJob, on_arrival: Callable[[Sequence[Table], Position], Any]) -> None:
-        self.job, self.on_arrival = job, on_arrival
+    def __init__(
+        self,
+        job: SyncJob,
+        on_arrival: Callable[[Sequence[Table], Position], Any],
+        on_unlogged_tables: Callable[[Collection[Table]], None],
+    ) -> None:
+        self.job, self.on_arrival, self.on_unlogged_tables = job, on_arrival, on_unlogged_tables
         self.told: list[str] = []
         self.waited: list[float] = []
 
@@ -135,6 +140,7 @@ class House:
 
     def __init__(self, store: Store, channels: str = WHOLE) -> None:
         self.store, self.lake, self.max_jobs = store, Lake(), 1000
+        self.max_jobs_per_account = 200
         self.before_inspect: Callable[[], object] = print
         self.sources: dict[Table, SourceTable] = {}
         self.ahead: Callable[[], Iterable[Table]] = lambda: self.sources  # what statements further on make
@@ -142,7 +148,7 @@ class House:
         self.keyless: set[Table] = set()
         self.failing: dict[Table, SyncError] = {}
         self.runs: dict[JobId, Run] = {}
-        self.ends: dict[JobId, Callable[[], None]] = {}
+        self.ends: dict[JobId, Callable[..., None]] = {}
         self.jobs = Jobs(
             store=store,
             catalog=self.lake,
@@ -157,6 +163,7 @@ class House:
             drop_staged=lambda _: None,
             keep_cancelled_second=lambda: 1e9,
             max_jobs=lambda: self.max_jobs,
+            max_jobs_per_account=lambda: self.max_jobs_per_account,
             chunk_rows=lambda _: 100,
         )
         self.id = self.add("job1", "job1_target", channels)
@@ -171,9 +178,9 @@ class House:
         self.jobs.lives.tick()
         return job_id
 
-    def new_run(self, job: SyncJob, _trouble: object, end: Any, on_arrival: Any) -> Any:
-        self.runs[job.id] = Run(job, on_arrival)
-        self.ends[job.id] = lambda: end(None, FailType.UNKNOWN)
+    def new_run(self, job: SyncJob, _trouble: object, end: Any, on_arrival: Any, on_unlogged_tables: Any) -> Any:
+        self.runs[job.id] = Run(job, on_arrival, on_unlogged_tables)
+        self.ends[job.id] = lambda error=None: end(error, FailType.UNKNOWN)
         return self.runs[job.id]
 
     def come(self, *tables: Table) -> None:
@@ -216,7 +223,7 @@ class House:
     @property
     def joined(self) -> dict[str, str]:
         """What fills what, beside the table that the job began with."""
-        return {each.source.label: f"{each.target_db}.{each.filled}" for each in self.job.channels[1:]}
+        return {each.source.label: f"{each.target_db}.{each.target_label}" for each in self.job.channels[1:]}
 
 
 @pytest.fixture
@@ -288,6 +295,57 @@ def test_what_nobody_told_joins_once_all_is_read_that_was_there(house: House) ->
     house.store.epochs.commit(house.id, Epoch(number=1, end=house.last, last_seq=0), {}, at=1.0, keep_since=0.0)
     until(lambda: run.told == ["finish"])
     assert house.joined == {"shop.late": "ods.late"}
+
+
+def read_up_to(house: House, end: Position) -> None:
+    house.store.epochs.add_intent(house.id, Epoch(number=1, end=end, last_seq=0))
+    house.store.epochs.commit(house.id, Epoch(number=1, end=end, last_seq=0), {}, at=1.0, keep_since=0.0)
+
+
+def test_a_table_that_was_created_unlogged_joins_when_something_of_it_comes(house: House) -> None:
+    """Once all is read that was there when it was looked for: until then it may be a table of the job."""
+    house.come(LATE)
+    house.last = replace(NOW, gtids=f"{UUID}:1-10")
+    run = house.runs[house.id]
+    run.on_unlogged_tables({LATE})
+    until(lambda: run.waited, why="a look that came too early")
+    assert house.joined == {}
+    read_up_to(house, house.last)
+    until(lambda: run.told == ["finish"])
+    assert house.joined == {"shop.late": "ods.late"}
+    until(lambda: not house.jobs._new_tables._unseen, why="the end of the look")
+
+
+def test_a_look_that_a_pause_ends_is_made_by_the_next_run(house: House) -> None:
+    """The rows that showed the table are not read a second time."""
+    house.come(LATE)
+    house.last = replace(NOW, gtids=f"{UUID}:1-10")
+    first = house.runs[house.id]
+    first.on_unlogged_tables({LATE})
+    until(lambda: first.waited, why="a look that came too early")
+    house.ends[house.id]()
+    house.jobs.lives.tick()
+    read_up_to(house, house.last)
+    until(lambda: house.runs[house.id].told == ["finish"])
+    assert house.joined == {"shop.late": "ods.late"}
+
+
+def test_a_table_that_was_created_unlogged_and_cannot_join_is_reported_once(house: House) -> None:
+    """Its rows show it in each run, and the server is not asked again; one that is gone says nothing."""
+    house.come(LATE)
+    house.keyless.add(LATE)
+    read_up_to(house, NOW)
+    surveys = []
+    survey, house.jobs._new_tables._joining._survey = house.survey, lambda *of: surveys.append(of) or survey(*of)  # type: ignore[func-returns-value]
+    house.runs[house.id].on_unlogged_tables({LATE, MALL})
+    until(lambda: not house.jobs._new_tables._unseen, why="the look")
+    assert refused(house).keys() == {"shop.late"}
+    asked = len(surveys)
+    assert asked > 0
+    house.runs[house.id].on_unlogged_tables({LATE})
+    until(lambda: not house.jobs._new_tables._unseen, why="the second look")
+    assert len(house.store.ddl.of(house.id)) == 1
+    assert len(surveys) == asked
 
 
 def refused(house: House) -> dict[str, Any]:
@@ -462,7 +520,7 @@ def test_a_table_that_joined_without_an_answer_has_joined(house: House, monkeypa
 
 
 def test_a_target_that_a_death_has_left_is_made_anew(house: House) -> None:
-    """Its source may have other columns by the time of the next look, and the target would lack them for ever."""
+    """Its source may have other columns by the time of the next look, and the target would lack them forever."""
     left = replace(make_target(db="ods", name="t"), columns=make_target().columns[:1])
     house.lake.there["ods", "t"] = replace(left, uuid="old", is_unused=True, is_spare=True)
     house.come(SHOP)
@@ -699,6 +757,24 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
     until(lambda: sources() == [*"abcdef"])
 
 
+@pytest.mark.parametrize(
+    "cure",
+    ['SET ("on_value_error" = "null")', "RESYNC TABLE shop.job1_target"],
+)
+def test_what_ends_a_run_does_not_pause_a_job_that_was_altered_meanwhile(house: House, cure: str) -> None:
+    """It starts again with what was stored, which may be the cure; what ends that run, too, pauses it."""
+    error = SyncError(Code.SOURCE_VALUE, column="a", table="t", value="0000-00-00", reason="there is no such date")
+    alter(house, cure)
+    before = house.runs[house.id]
+    house.ends[house.id](error)
+    assert house.job.state is JobState.RUNNING
+    house.jobs.lives.tick()
+    assert house.runs[house.id] is not before
+    assert house.runs[house.id].job.version > before.job.version
+    house.ends[house.id](error)
+    assert house.job.state is JobState.PAUSED_BY_ERROR
+
+
 def test_jobs_are_bounded(house: House) -> None:
     """One more than max_jobs is refused before its source is asked; who stops one makes room."""
     house.max_jobs = 1
@@ -714,6 +790,25 @@ def test_jobs_are_bounded(house: House) -> None:
     assert [job.name for job in house.store.jobs.all(live=True)] == ["job2"]
 
 
+def test_jobs_of_one_account_are_bounded(house: House) -> None:
+    """Before its source is asked, and while others have places; who may have any number, and other accounts, go on."""
+    house.max_jobs_per_account = 1
+    house.come(*((f"db{number}", f"x{number}") for number in range(5)))
+    create(house, "job2", "FROM db0.* INTO ods.*", "'ann'@'%'")
+    inspect, house.jobs._planner._inspect = house.jobs._planner._inspect, never
+    with pytest.raises(SyncError) as raised:
+        create(house, "job3", "FROM db1.* INTO ods.*", "'ann'@'%'")
+    assert raised.value.code is Code.TOO_MANY_OF_ACCOUNT
+    assert "Account 'ann'@'%' has 1 sync jobs, as many as max_jobs_per_account allows; STOP those" in str(raised.value)
+    house.jobs._planner._inspect = inspect
+    create(house, "job3", "FROM db1.* INTO ods.*", "'bob'@'%'")
+    house.jobs.stop(Name(name="job2"), "demo")
+    create(house, "job4", "FROM db2.* INTO ods.*", "'ann'@'%'")
+    create(house, "job5", "FROM db3.* INTO ods.*", "'ann'@'%'", bounded=False)
+    creators = {job.name: job.creator for job in house.store.jobs.all(live=True)}
+    assert creators == {"job1": None, "job3": "'bob'@'%'", "job4": "'ann'@'%'", "job5": "'ann'@'%'"}
+
+
 def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -> None:
     """The last place goes to who is ready first; of the other no table stays."""
     house.max_jobs = 2
@@ -726,10 +821,10 @@ def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -
     assert {job.name for job in house.store.jobs.all(live=True)} == {"job1", "first"}
 
 
-def create(house: House, name: str, channels: str) -> None:
+def create(house: House, name: str, channels: str, creator: str | None = None, *, bounded: bool = True) -> None:
     facts = '"type" = "mysql", "mysql.host" = "h", "mysql.user" = "u", "mysql.password" = "p", "start" = "snapshot"'
     [parsed] = syncsql.parse(f"CREATE SYNC demo.{name} ({channels}) FROM BINLOG ({facts})")
-    house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+    house.jobs.create(parsed.statement, None, creator, bounded=bounded)  # type: ignore[arg-type]
 
 
 def never(*_: object) -> Any:
@@ -745,3 +840,28 @@ def test_a_job_that_is_not_there_is_told_from_a_database_that_is_not(house: Hous
     with pytest.raises(SyncError) as raised:
         house.jobs.pause(Name(name="job1"), None)
     assert raised.value.code is Code.NO_DATABASE
+
+
+def test_a_table_that_joins_is_warned_of_as_by_create_sync(house: House) -> None:
+    """Of its VIRTUAL columns over a TIMESTAMP, where it is told that it has joined: by a statement, along with the
+    table of another one, or by a look.
+    """
+    unlogged = ("mall", "y")
+
+    def come(table: Table) -> None:
+        house.come(table)
+        zoned = (GeneratedColumn(name="status", reads=("id",), zoned=True),)
+        house.sources[table] = replace(house.sources[table], generated=zoned)
+
+    come(SHOP)
+    come(LATE)
+    note(house, SHOP)
+    come(unlogged)
+    read_up_to(house, NOW)
+    house.runs[house.id].on_unlogged_tables({unlogged})
+    until(lambda: not house.jobs._new_tables._unseen, why="the look")
+    outcomes = {record.table: record.outcome for record in house.store.ddl.of(house.id)}
+    assert outcomes.keys() == {"shop.t", "shop.late", "mall.y"}
+    for table, outcome in outcomes.items():
+        assert outcome.startswith(f"joins the job, its rows first; warning 20040: Column 'status' of table '{table}'")
+    assert refused(house) == {}

@@ -19,6 +19,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable
 
+from syncmgr import __version__
 from syncmgr.__main__ import main
 from syncmgr.backup import backup as backup_module
 from syncmgr.backup import manifest, moment
@@ -555,6 +556,18 @@ def test_no_frontend_starts_on_half_a_restore(house: House, tmp_path: Path) -> N
     shutil.rmtree(house.var)
     house.restore(tmp_path / "copy")
     assert house.rows() == [1, 2]
+
+
+def test_the_version_needs_no_fe_conf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor does it start anything."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"syncmgr {__version__}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_line(house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,7 @@ def test_a_cluster_without_an_active_server_is_told(zookeeper: ZooKeeper, destin
 
 
 def test_a_zookeeper_that_never_answers_holds_nobody(zookeeper: ZooKeeper, destination: str) -> None:
-    """Each question has an end, however often it is asked; it held the thread of its job for ever."""
+    """Each question has an end, however often it is asked; it held the thread of its job forever."""
     nowhere = Endpoint(
         host="", port=0, destination=destination, user="", password="", connect_timeout=0.5, read_timeout=0.5
     )

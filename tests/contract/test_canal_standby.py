@@ -181,7 +181,7 @@ def test_a_standby_loses_no_row_of_a_job_that_was_away(pair: Pair, *, more: bool
     [
         "fewer",
         pytest.param("as many", marks=pytest.mark.long),
-        pytest.param("more", marks=pytest.mark.xfail(reason="what is less than 10 s older looks like the same server")),
+        "more",
     ],
     indirect=True,
 )

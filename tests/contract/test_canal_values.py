@@ -45,6 +45,7 @@ MORE: Final = {
     "NCHAR(5)": ["'é'"],
     "CHAR(5) CHARACTER SET binary": ["'a'"],
     "SET('binary','text','unsigned')": ["'binary,unsigned'"],
+    "SET('','a','b')": ["3", "7"],
     "ENUM('c''d','e\"f','n\nl','tab\t',')','日本')": ["'c''d'", "'n\nl'", "')'", "'日本'"],
 }
 

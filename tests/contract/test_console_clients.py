@@ -113,6 +113,9 @@ def test_server_side_help(console: Running, program: str) -> None:
     done = say(program, console, "help BINLOG\n", *more)
     assert "CREATE SYNC JOB" in done.stdout, done
     assert "RESUME SYNC JOB" in done.stdout
+    for clause in ("RESYNC TABLE", "ADD TABLE", "SKIP DDL", "APPLY DDL"):
+        done = say(program, console, f"help {clause}\n", *more)
+        assert f"ALTER SYNC JOB [db.]job {clause}" in done.stdout, done
 
 
 def test_tab_completion(console: Running, program: str) -> None:

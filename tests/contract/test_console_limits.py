@@ -350,7 +350,7 @@ class Clock:
 
 
 def test_an_expensive_question_is_ended(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question about metadata that would run for ever ends with 3024, and disturbs nobody meanwhile."""
+    """A question about metadata that would run forever ends with 3024, and disturbs nobody meanwhile."""
     endless = (
         "SELECT count(*) FROM information_schema.columns a, information_schema.columns b, "
         "information_schema.columns c, information_schema.columns d"

@@ -128,7 +128,7 @@ def test_a_fetch_can_be_killed(console: Running, raw: RawClient) -> None:
 
 
 def test_a_fetch_that_nobody_bounds_is_ended(folder: Path) -> None:
-    """After max_query_second: a query does not run for ever because its rows are fetched."""
+    """After max_query_second: a query does not run forever because its rows are fetched."""
     with running(folder, max_query_second=3) as it, it.raw() as raw:
         raw.log_in()
         statement, _ = prepare(raw, "SELECT * FROM wait")

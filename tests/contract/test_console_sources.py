@@ -37,7 +37,9 @@ class SlowJobs(FakeJobs):
     begun: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+    def create(
+        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+    ) -> tuple[Remark, ...]:
         self.begun.append(node.job.name)
         try:
             self.ask()

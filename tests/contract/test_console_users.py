@@ -420,3 +420,14 @@ def test_a_query_of_the_lake_knows_its_asker(console: Running) -> None:
     console.ask("GRANT SELECT ON demo.people TO alice")
     [(asked,)] = ask(console, "SELECT CURRENT_USER() = owner OR owner = user() FROM demo.people")
     assert asked == "SELECT 'alice@%' = owner OR owner = 'alice@127.0.0.1' FROM demo.people"
+
+
+def test_a_job_counts_for_the_account_that_creates_it(console: Running) -> None:
+    """And one that was created with ADMIN_PRIV is not bounded by that."""
+    jobs = console.frontend.jobs
+    assert jobs.creators == [("'root'@'%'", False)] * 2
+    console.ask("GRANT LOAD_PRIV ON demo.* TO alice")
+    ask(console, CREATE.format(name="three"))
+    console.ask("GRANT ADMIN_PRIV ON *.* TO alice")
+    ask(console, CREATE.format(name="four"))
+    assert jobs.creators[2:] == [("'alice'@'%'", True), ("'alice'@'%'", False)]

@@ -256,7 +256,7 @@ def test_a_value_that_cannot_be_read_leaves_the_epoch_whole(bench: Bench) -> Non
 
     @dataclass
     class Bad(GivenChanges):
-        def decode(self, _unheld: object = None) -> Any:
+        def decode(self, _unheld: object = None, **_which: bool) -> Any:
             raise bad
 
     broken = make_batch(GivenChanges(((ChangeKind.INSERT, 2, 1),)), Bad(()), end=Position(offset=102))
@@ -277,7 +277,7 @@ def test_reading_stops_at_the_bound_and_goes_on_behind_it(bench: Bench) -> None:
 class HalfHeld(GivenChanges):
     """Of whose rows the second has a version that nobody can hold."""
 
-    def decode(self, unheld: Any = None) -> Any:
+    def decode(self, unheld: Any = None, **_which: bool) -> Any:
         rows = super().decode()
         assert unheld is not None, "the job goes on"
         unheld.append(Unheld(row=1, column="version", shown="?", reason="why"))

@@ -66,7 +66,7 @@ class Tables:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_whole(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str) -> None:
         """They always are."""
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
@@ -235,7 +235,7 @@ def test_what_concerns_every_table_leaves_none_behind(bench: Bench) -> None:
 
 
 def test_staged_rows_that_are_gone_are_told(bench: Bench) -> None:
-    """A table whose waiting rows somebody deleted says so instead of trying for ever."""
+    """A table whose waiting rows somebody deleted says so instead of trying forever."""
     bench.lake.broken["bad"] = SyncError(Code.LAKE_FAILED, reason="path does not exist")
     run = bench.start(5)
     until(lambda: bench.rows("good") == expected(5) and not bench.ledger.intents())
@@ -296,7 +296,7 @@ class OtherColumns:
     table: tuple[str, str] = ("shop", "bad")
     told: SourceTable | None = None
 
-    def decode(self, _unheld: object = None) -> pa.Table:
+    def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         raise SyncError(Code.SOURCE_SCHEMA, table="shop.bad", reason="the binlog has 4 columns, the table 3")
 
 

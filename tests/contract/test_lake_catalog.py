@@ -8,6 +8,7 @@ import syncsql
 from syncmgr.control.catalog import Catalog, defined
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.layout import CHANGES
 from tests.support.spark_session import SPARK, Tables, statement
 from tests.unit.lake.iceberg_model import REPEATS
@@ -102,7 +103,7 @@ def test_no_file_of_a_dropped_table_goes_before_the_catalog_is_on_the_disk(table
         raise OSError(5, "Input/output error")
 
     with pytest.raises(OSError, match="Input/output"):
-        iceberg.drop_table(tables.db, table.name, lose)
+        iceberg.drop_table(tables.db, table.name, Drops(folder=tables.folder / "dropped", sync=lose))
     assert files
     assert sorted(location.rglob("*")) == files
 

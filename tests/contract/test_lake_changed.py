@@ -4,15 +4,19 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xxhash
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.channel_state import heals
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelAlter
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import State
+from syncmgr.lake.index.keys import local
+from syncmgr.lake.upkeep.compaction import Compaction
 from tests.support.spark_session import SPARK, LakeTable, Tables, partitioned_by
 
 INS, UPD, DEL = ChangeKind
@@ -72,9 +76,10 @@ def test_a_lost_identifier_is_named(tables: Tables) -> None:
     partitioned_by(table, "v")
     identified_by(table)
     commit = table.prepared([(UPD, 1, 11)])
-    with pytest.raises(SyncError, match=r"no key index in force \(the table has no identifier fields\)") as caught:
+    with pytest.raises(SyncError, match=r"no usable key index \(the table has no identifier fields\)") as caught:
         table.apply(commit)
     assert caught.value.code is Code.SPEC_CHANGED
+    assert not heals(caught.value)
     identified_by(table, "id")
     table.apply(commit)
     assert table.rows() == [(0, 0), (1, 11), (2, 2), (3, 3), (4, 4)]
@@ -161,3 +166,37 @@ def test_keys_that_were_made_to_collide_are_two(tables: Tables) -> None:
     table.commit([(DEL, theirs, 2)])
     assert table.rows("v") == [(1,)]
     assert table.indexing.standing().state is State.READY
+
+
+@pytest.mark.parametrize("by_spark", [False, True], ids=["by Arrow", "by Spark"])
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        ("lz4", "ZSTD"),
+        ("BROTLI", "ZSTD"),
+        ("nonsense", "ZSTD"),
+        ("", "ZSTD"),
+        ("ZSTD", "ZSTD"),
+        ("UNCOMPRESSED", "UNCOMPRESSED"),
+        ("Snappy", "SNAPPY"),
+        ("gzip", "GZIP"),
+    ],
+)
+def test_a_codec_that_another_engine_sets(tables: Tables, word: str, written: str, *, by_spark: bool) -> None:
+    """It is used where every writer and reader here has it, however it is written; zstd otherwise."""
+    table = tables.make(expressions={"id": "`id`", "v": "abs(`v`)"} if by_spark else {})
+    table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('write.parquet.compression-codec' = '{word}')")
+    for key in range(8):
+        table.commit([(INS, key, key)])
+    assert codecs(table) == {written}
+    assert table.rows() == [(key, key) for key in range(8)]
+    assert Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+    assert codecs(table) == {written}
+    assert table.rows() == [(key, key) for key in range(8)]
+
+
+def codecs(table: LakeTable) -> set[str]:
+    """How the data files of the table are compressed."""
+    spark = table.lake.iceberg().spark
+    found = spark.sql(f"SELECT file_path FROM lake.{table.db}.{table.name}.data_files").collect()
+    return {pq.read_metadata(local(path)).row_group(0).column(0).compression for (path,) in found}

@@ -4,6 +4,7 @@ import contextlib
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -320,9 +321,35 @@ def test_compaction_by_spark_beside_commits(tables: Tables) -> None:
 
 def restarted(table: LakeTable) -> Indexing:
     """The table's index as the next process finds it."""
-    found = Indexing(table.lake._index_dir, table.lake._budget)
+    found = Indexing(table.lake._index_dir, table.lake._budget, f"{table.db}.{table.name}")
     table.lake._upkeep[table.db, table.name].indexing = found
     return found
+
+
+def test_two_tables_of_one_uuid_have_an_index_each(tables: Tables) -> None:
+    """As another engine registers the metadata of a table under a second name: neither deletes the files of the other,
+    and the index of an earlier version is taken over.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    metadata = table.lake.iceberg().load(table.db, table.name).operations().current().metadataFileLocation()
+    table.sql(f"CALL lake.system.register_table('{table.db}.other', '{metadata}')")
+    other = replace(table, name="other")
+    for each in (table, other, table, other):
+        each.commit([(INS, 10 * each.epoch, 0), (UPD, 1, each.epoch)])
+        each.indexing.save(now=True)
+    for each in (table, other):
+        before = {path.name for path in each.indexing._store._folder.iterdir()}  # type: ignore[union-attr]
+        found = restarted(each)
+        assert_right(each)
+        assert {path.name for path in found._store._folder.iterdir()} == before  # type: ignore[union-attr]
+    folder = table.indexing._store._folder  # type: ignore[union-attr]
+    folder.rename(folder.with_name(str(table.lake.iceberg().load(table.db, table.name).uuid())))
+    restarted(table)
+    assert_right(table)
+    other.indexing.drop()
+    assert folder.exists()
+    table.sql(f"DROP TABLE lake.{table.db}.other")
 
 
 def test_an_index_outlives_a_restart(tables: Tables) -> None:
@@ -406,7 +433,7 @@ def test_a_damaged_index_is_built_anew(
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(50)])
     table.indexing.save(now=True)
-    [folder] = [path for path in table.lake._index_dir.iterdir() if path.name == table.indexing._table]
+    [folder] = [path for path in table.lake._index_dir.iterdir() if path.name.startswith(table.indexing._table)]
     damage(folder)
     restarted(table)
     caplog.clear()

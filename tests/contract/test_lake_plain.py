@@ -4,13 +4,15 @@ import datetime as dt
 import random
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.commit import rows
+from syncmgr.lake.commit import arrow_writer, rows
+from syncmgr.lake.index.keys import local
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
@@ -175,3 +177,32 @@ def test_a_full_disk_is_told(tables: Tables, monkeypatch: pytest.MonkeyPatch) ->
     table.apply(epoch)
     assert table.rows() == [(1, 2)]
     assert not table.stray_files()
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize("name", ["else where", "else%20where", "100%", "what?", "a#b"])
+def test_a_location_of_odd_letters(tables: Tables, tmp_path: Path, name: str, *, indexed: bool) -> None:
+    """An epoch has its rows wherever another engine lets the table lie; nothing is written anywhere else."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    table.sql(f"ALTER TABLE {{table}} SET LOCATION 'file:{tmp_path}/{name}'")
+    if not indexed:
+        table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(UPD, 1, 10), (INS, 3, 3)])
+    table.commit([(UPD, 3, 30), (DEL, 2, 2)])
+    assert table.rows() == [(1, 10), (3, 30)]
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [name]
+
+
+def test_rows_that_are_not_found_are_not_left_out(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epoch whose files lie elsewhere than Iceberg looks is not committed; it is when they are found."""
+    table = tables.make()
+    commit = table.prepared([(INS, 1, 1)])
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(arrow_writer, "local", lambda folder: local(folder.replace("/data/", "/else/")))
+        with pytest.raises(SyncError, match="0 rows were found there, and 1 were written") as caught:
+            table.apply(commit)
+    assert caught.value.code is Code.LAKE_FAILED
+    assert table.rows() == []
+    table.apply(commit)
+    assert table.rows() == [(1, 1)]

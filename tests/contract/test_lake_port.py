@@ -54,7 +54,7 @@ def commits(table: LakeTable) -> Commits:
 
 def test_the_last_change_of_a_key_counts(table: LakeTable, commits: Commits) -> None:
     """In the order of `_seq`, over all segments of an epoch and over epochs."""
-    commits.check_whole(table.db, table.name)
+    commits.check_integrity(table.db, table.name)
     table.commit([(INS, 1, 1), (INS, 2, 1), (UPD, 1, 2)], [(DEL, 2, 1), (INS, 3, 1)])
     assert table.rows() == [(1, 2), (3, 1)]
     table.commit([(UPD, 3, 2), (DEL, 1, 2), (INS, 2, 5)])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn, literal
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange
@@ -14,7 +15,8 @@ from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.commit import rows
-from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from tests.contract.test_lake_foreign_settings import cured
+from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg, rewrite
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -149,3 +151,62 @@ def test_keys_of_strings_are_those_of_their_files(tables: Tables) -> None:
     one.table.apply(one.commit((UPD, "a", 3), (DEL, "b", 0)))
     assert table.rows("db, id, v") == [("it's \\ one", "a", 3)]
     assert table.files(2) == 0
+
+
+def mixed(table: LakeTable, *, comes_back: bool) -> None:
+    """Another engine removes the partition field, and rewrites the files."""
+    table.sql("ALTER TABLE {table} DROP PARTITION FIELD db")
+    rewrite(table)
+    if comes_back:
+        table.sql("ALTER TABLE {table} ADD PARTITION FIELD db")
+
+
+@pytest.mark.parametrize("comes_back", [False, True], ids=["without", "with a new one"])
+@pytest.mark.parametrize("change", [EmptyTable(), FillField(name="v", value="6")], ids=["emptied", "filled"])
+def test_a_part_whose_rows_share_files_with_others_is_not_replaced(
+    tables: Tables, change: LakeChange, *, comes_back: bool
+) -> None:
+    """The table stops before a row is written, and goes on once the field is there and the files are rewritten."""
+    table = tables.make(DEFINITION)
+    one, two, _ = shards = [Shard(table, name) for name in NAMES]
+    for shard in shards:
+        shard.apply((INS, 1, 1), (INS, 2, 2))
+    mixed(table, comes_back=comes_back)
+    one.apply((UPD, 1, 5), (DEL, 2, 0), (INS, 3, 3))  # rows alone go on
+    cured(table, lambda: two.alter(change))
+    two.table.epoch -= 1
+    assert table.stray_files() == set()
+    two.alter(change)
+    if isinstance(change, EmptyTable):
+        two.rows.clear()
+    else:
+        two.rows = dict.fromkeys(two.rows, 6)
+    assert table.rows("db, id, v") == expected(shards)
+    for shard in shards:
+        shard.apply((INS, 9, 9))
+    assert table.rows("db, id, v") == expected(shards)
+
+
+def test_a_part_that_has_files_of_its_own_is_replaced(tables: Tables) -> None:
+    """Without the partition field, as long as no file has rows of two parts."""
+    table = tables.make(DEFINITION)
+    one, two = Shard(table, "one"), Shard(table, "two")
+    one.apply((INS, 1, 1))
+    two.apply((INS, 1, 1))
+    table.sql("ALTER TABLE {table} DROP PARTITION FIELD db")
+    one.apply((INS, 2, 2))
+    two.apply((INS, 2, 2))
+    two.alter(EmptyTable())
+    two.rows.clear()
+    assert table.rows("db, id, v") == expected([one, two])
+
+
+def test_a_part_whose_column_was_renamed_is_not_replaced(tables: Tables) -> None:
+    """The error names the column, as it does for rows."""
+    table = tables.make(DEFINITION)
+    one = Shard(table, "one")
+    one.apply((INS, 1, 1))
+    table.sql("ALTER TABLE {table} RENAME COLUMN db TO theirs")
+    with pytest.raises(SyncError) as caught:
+        one.alter(EmptyTable())
+    assert caught.value.code is Code.UNKNOWN_COLUMN

@@ -1,7 +1,7 @@
 """Fold, compaction and expiry of real tables."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +9,10 @@ import pytest
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId
 from syncmgr.lake.iceberg import catalog_file, metadata_file
+from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
 from syncmgr.meta.codec import Vault
@@ -81,7 +83,7 @@ def test_a_fold_reads_the_key_whatever_other_columns_are_called(tables: Tables, 
     "change", ["DROP IDENTIFIER FIELDS id", pytest.param("SET IDENTIFIER FIELDS id, v", marks=pytest.mark.long)]
 )
 def test_a_table_whose_identifier_was_changed_is_folded_too(tables: Tables, change: str) -> None:
-    """By the columns that its deletes name: they stayed for ever, and nothing was compacted."""
+    """By the columns that its deletes name: they stayed forever, and nothing was compacted."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
     table.commit([(INS, key, 0) for key in range(20)])
     table.sql("ALTER TABLE {table} " + change)
@@ -226,6 +228,30 @@ def test_a_job_without_a_consistent_point_is_expired_by_time(tables: Tables, sto
     table.commit([(UPD, 1, 0)])
 
 
+def test_snapshots_that_another_engine_holds_are_left_alone(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tags keep them: an expiry that cannot expire them is tried again once there are so many others."""
+    monkeypatch.setattr(upkeep, "OLD_SNAPSHOTS", 3)
+    table, now = tables.make(), 0.0
+    of_table = TableUpkeep(table.db, table.name, table.indexing, lambda: now)
+
+    def commits(count: int) -> list[int]:
+        return [table.commit([(UPD, 1, number)]).snapshot or 0 for number in range(count)]
+
+    def tick() -> list[Kind]:
+        nonlocal now
+        now += 1_000.0
+        kept = Kept(point=table.last_snapshot)
+        return [each.kind for each in of_table.expire(table.lake.iceberg(), table.lake.upkeep_session(), kept)]
+
+    tagged = commits(4)[:3]
+    for snapshot in tagged:
+        table.sql(f"ALTER TABLE {{table}} CREATE TAG t{snapshot} AS OF VERSION {snapshot}")
+    assert [tick(), tick(), tick()] == [[Kind.EXPIRE], [], []]
+    last = commits(3)[-1]
+    assert [tick(), tick()] == [[Kind.EXPIRE], []]
+    assert listed(table) == [*tagged, last]
+
+
 def test_what_is_kept_where_time_alone_does_not_say_it(tables: Tables, store: Store) -> None:
     """A kept point comes first; nothing goes of a table that is read or to which nothing was committed, nor of one that
     was rolled back, which its job has to find out.
@@ -279,3 +305,40 @@ def test_a_fold_after_an_upgrade_to_v3_brings_no_row_back(tables: Tables, cause:
     until(lambda: table.lake.upkeep(table.db, table.name))
     assert table.files(2) == 0
     assert table.rows() == expected == in_pyiceberg(table)
+
+
+def in_avro(table: LakeTable, _folder: Path) -> None:
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.format.default' = 'avro')")
+    table.sql(FOREIGN_ROW)
+
+
+def in_orc(table: LakeTable, _folder: Path) -> None:
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.format.default' = 'orc')")
+    table.sql(FOREIGN_ROW)
+
+
+def of_hive(table: LakeTable, folder: Path) -> None:
+    """Files of before, whose columns have no ids."""
+    table.lake.iceberg().spark.sql("SELECT 500L AS id, -1L AS v").write.parquet(str(folder / "hive"))
+    name, source = f"{table.db}.{table.name}", f"`parquet`.`{folder / 'hive'}`"
+    table.sql(f"CALL lake.system.add_files(table => '{name}', source_table => '{source}')")
+
+
+@pytest.mark.parametrize("how", [in_avro, in_orc, of_hive])
+def test_files_of_others_that_cannot_be_folded(
+    tables: Tables, tmp_path: Path, how: Callable[[LakeTable, Path], None]
+) -> None:
+    """They are read and changed like any other, and what cannot be folded holds up no compaction."""
+    table = tables.make()
+    for key in range(30):
+        table.commit([(INS, key, 0)])
+    how(table, tmp_path)
+    table.commit([(UPD, 500, 1), (UPD, 3, 1)])
+    expected = sorted((dict.fromkeys(range(30), 0) | {3: 1, 500: 1}).items())
+    assert (table.rows(), table.files(2) > 0) == (expected, True)
+    upkeep = table.lake._upkeep_of(table.db, table.name)
+    upkeep._committed_at -= 60
+    ran = table.lake.upkeep(table.db, table.name)
+    assert [each.kind for each in ran] == [Kind.FOLD, Kind.COMPACT]
+    assert ran[1].done > 0
+    assert table.rows() == expected

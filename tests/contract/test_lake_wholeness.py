@@ -66,14 +66,14 @@ def test_a_file_that_is_not_whole_is_told(tables: Tables, which: Callable[[LakeT
     table = tables.make()
     table.commit([(INS, key, key) for key in range(5)])
     table.commit([(UPD, 1, 9)])
-    table.lake.check_whole(table.db, table.name)
+    table.lake.check_integrity(table.db, table.name)
     with harmed(which(table), size), pytest.raises(SyncError) as caught:
-        table.lake.check_whole(table.db, table.name)
+        table.lake.check_integrity(table.db, table.name)
     assert caught.value.code is Code.TABLE_BROKEN
     assert f"{table.db}.{table.name}" in str(caught.value)
     assert pointer(table).location in str(caught.value)
     assert str(pointer(table).previous) in str(caught.value)
-    table.lake.check_whole(table.db, table.name)
+    table.lake.check_integrity(table.db, table.name)
 
 
 @pytest.mark.parametrize("size", [None, 0, 20])
@@ -87,18 +87,18 @@ def test_metadata_that_are_packed_are_read(tables: Tables, size: int | None) -> 
     described = table.lake.tables.describe(table.db, table.name)
     assert [column.name for column in described.columns] == ["id", "v"]
     assert done.snapshot in table.lake.tables.snapshots(table.db, table.name)
-    table.lake.check_whole(table.db, table.name)
+    table.lake.check_integrity(table.db, table.name)
     with harmed(path(pointer(table).location), size), pytest.raises(SyncError) as caught:
-        table.lake.check_whole(table.db, table.name)
+        table.lake.check_integrity(table.db, table.name)
     assert caught.value.code is Code.TABLE_BROKEN
 
 
 def test_an_empty_table_is_whole_and_one_that_is_not_there_is_told(lake: Lake, tables: Tables) -> None:
     """Nothing to look at is no fault."""
     table = tables.make()
-    lake.check_whole(table.db, table.name)
+    lake.check_integrity(table.db, table.name)
     with pytest.raises(SyncError) as caught:
-        lake.check_whole(table.db, "nothing")
+        lake.check_integrity(table.db, "nothing")
     assert caught.value.code is Code.NO_SUCH_TABLE
 
 
@@ -116,7 +116,7 @@ def test_the_catalog_set_back_takes_the_epoch_again(lake: Lake, tables: Tables) 
             (table.db, table.name),
         )
         catalog.commit()
-    lake.check_whole(table.db, table.name)
+    lake.check_integrity(table.db, table.name)
     assert table.rows() == [(1, 1)]
     assert not lake.commit(commit).passed_over
     assert table.rows() == [(1, 2), (2, 2)]

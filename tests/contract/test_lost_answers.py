@@ -61,7 +61,7 @@ def lose_answers(store: Store, monkeypatch: pytest.MonkeyPatch, *, stored: bool)
 def test_a_statement_whose_answer_was_lost_ends_the_run(
     house: House, monkeypatch: pytest.MonkeyPatch, statement: str, *, stored: bool
 ) -> None:
-    """A run that went on would read by what was, and a job that is paused or stopped would commit for ever; the next
+    """A run that went on would read by what was, and a job that is paused or stopped would commit forever; the next
     one begins with what is stored.
     """
     house.come(SHOP)
@@ -79,6 +79,31 @@ def test_a_statement_whose_answer_was_lost_ends_the_run(
     state = ends.get(statement, JobState.RUNNING)
     assert house.job.state is state
     assert (house.runs[house.id] is not run) is (state is JobState.RUNNING)
+
+
+def test_metadata_that_do_not_answer_are_logged_once(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However many ticks meet it, whether they read or write; the next outage is logged again."""
+    house.jobs.pause(JOB1, None)
+    house.ends[house.id]()
+    house.jobs.resume(JOB1, None)
+    for lacking in ("all", "save"):
+        caplog.clear()
+        with monkeypatch.context() as patch:
+
+            def down(*_: object, **__: object) -> None:
+                raise DOWN
+
+            patch.setattr(house.store.jobs, lacking, down)
+            for _ in range(3):
+                house.jobs.lives.tick()
+        [line] = [record.getMessage() for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
+        assert line == f"jobs are neither started nor resumed: {DOWN}"
+        house.jobs.lives.tick()
+        house.jobs.pause(JOB1, None)
+        house.ends[house.id]()
+        house.jobs.resume(JOB1, None)
 
 
 def test_a_pattern_whose_answer_was_lost_finds_the_tables_that_came_meanwhile(

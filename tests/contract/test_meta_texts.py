@@ -65,7 +65,8 @@ def test_an_earlier_version_is_widened(url: str, tmp_path: Path) -> None:
         assert store.jobs.add(make_job(statement=LONG), Position(), 1.0).statement == LONG
     with asking(url) as connection:
         assert set(connection.execute(text("SELECT statement FROM jobs")).scalars()) == {"ü", LONG}
-        assert [column["nullable"] for column in inspect(connection).get_columns("ddl")][-2:] == [False, True]
+        nullable = {column["name"]: column["nullable"] for column in inspect(connection).get_columns("ddl")}
+        assert (nullable["outcome"], nullable["instead"]) == (False, True)
 
 
 def test_what_does_not_fit_is_refused_with_a_cure(url: str, tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.types.charset import EVERYWHERE, MAX_BYTES, ONE_TO_ONE
+from syncmgr.job.channel.channel_plan import check_key_covers
+from syncmgr.job.types.charset import EVERYWHERE, EXCHANGED, MAX_BYTES, ONE_TO_ONE, WITHOUT, is_exchanged
+from syncmgr.job.types.schema import TargetTable
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.values import charsets
 from tests.contract.mysql_reader import database, facts, latest, reading
@@ -176,3 +178,43 @@ def test_some_characters_are_in_every_charset(any_server: MysqlServer) -> None:
     with closing(any_server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT {there}", [text] * len(names))
         assert {name for name, shown in zip(names, cursor.fetchone(), strict=True) if shown != text} == set()
+
+
+def test_which_characters_the_server_exchanges(any_server: MysqlServer) -> None:
+    """Without an error, in strict mode too: in none but two charsets, and only those that are known."""
+    every = [*map(chr, (*range(0xD800), *range(0xE000, 0x10000), *range(0x10000, 0x30000, STEP)))]
+    names = {name for (name,) in any_server.run("SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS")}
+    found: dict[str, set[str]] = {}
+    with database(any_server) as db, closing(any_server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {db}.c (c VARCHAR(1) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)")
+        for begin in range(0, len(every), PART):
+            rows = ", ".join(f"(_utf8mb4 x'{text.encode().hex()}')" for text in every[begin : begin + PART])
+            cursor.execute(f"INSERT INTO {db}.c VALUES {rows}")
+        for name in names & MAX_BYTES.keys() - {"binary"}:
+            made, back = f"CONVERT(c USING {name})", f"CONVERT(CONVERT(c USING {name}) USING utf8mb4)"
+            cursor.execute(f"SELECT c FROM {db}.c WHERE HEX({back}) NOT IN (HEX(c), HEX('?')) AND HEX({made}) <> ''")
+            found[name] = {text for (text,) in cursor.fetchall()}
+            held = f"SELECT COUNT(*) FROM {db}.c WHERE HEX({back}) = HEX(c)"
+            for now, known in EXCHANGED.items():
+                cursor.execute(f"{held} AND c IN ('\u6661')" if now == "cp932" else f"{held} AND LENGTH(c) = 4")
+                assert name not in WITHOUT[now] or cursor.fetchone() == (0,), (name, known)
+    assert {name for name, texts in found.items() if texts} == EXCHANGED.keys()
+    assert all(is_exchanged(text, name) for name, texts in found.items() for text in texts)
+
+
+@pytest.mark.parametrize(("kind", "shown"), [("ENUM('', 'x')", ["", "", "x"]), ("SET('', 'x')", ["", "", "x", "x"])])
+def test_a_label_without_a_text_makes_two_rows_one(any_server: MysqlServer, kind: str, shown: list[str]) -> None:
+    """The server has rows apart that print alike, so a key of such a column is refused; a label with a text is not."""
+    with database(any_server) as db:
+        with_text = kind.replace("''", "'y'")
+        any_server.run(
+            f"CREATE TABLE {db}.t (e {kind} PRIMARY KEY)",
+            f"CREATE TABLE {db}.other (e {with_text} PRIMARY KEY)",
+            f"INSERT IGNORE INTO {db}.t VALUES ({'), ('.join(map(str, range(len(shown))))})",
+        )
+        assert sorted(text for (text,) in any_server.run(f"SELECT CONCAT(e) FROM {db}.t")) == shown
+        refused, taken = facts(any_server, [(db, "t"), (db, "other")]).tables
+    held = TargetTable(db="demo", name="t", columns=(), keys=("e",))
+    with pytest.raises(SyncError, match="'' is a label of column 'e'"):
+        check_key_covers(refused, held, ["e"], [("e",)])
+    check_key_covers(taken, held, ["e"], [("e",)])

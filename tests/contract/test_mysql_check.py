@@ -12,8 +12,11 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Order, Position, compare
-from syncmgr.job.types.schema import SourceColumn
+from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.schema import SourceColumn, TargetType
 from syncmgr.sources.mysql.address import connect, naming_failures, query
+from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamOptions
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.check import Locked, inspect_server, never
 from syncmgr.sources.mysql.server.exact_point import check_exact
@@ -119,6 +122,28 @@ def test_a_table_with_system_versions_is_refused_and_not_passed_over(any_server:
     with pytest.raises(SyncError, match="past is system-versioned") as caught:
         facts(any_server, [(db, "past")])
     assert caught.value.code is Code.SOURCE_UNSUPPORTED
+
+
+def test_old_fractions_are_refused(mariadb_server: MysqlServer) -> None:
+    """Their width in the binlog depends on the fraction: rows would be read at wrong places, in silence. Where a table
+    becomes such a one while it is read, it stops.
+    """
+    cure = "SET GLOBAL mysql56_temporal_format = ON"
+    with database(mariadb_server) as db:
+        mariadb_server.run(f"CREATE TABLE {db}.later (id INT PRIMARY KEY, v TIME(3))")
+        start = facts(mariadb_server, [(db, "later")])
+        known = Subscription(columns=("id",), keys=("id",), schema=start.tables[0])
+        with mariadb_server.global_variable("mysql56_temporal_format", "OFF"):
+            mariadb_server.run(f"CREATE TABLE {db}.old (id INT PRIMARY KEY, v TIME(3))")
+            mariadb_server.run(f"CREATE TABLE {db}.whole (id INT PRIMARY KEY, v TIME)")
+            with pytest.raises(SyncError, match=rf"{db}.old.v has fractions .* of MariaDB 5.3; {cure}") as caught:
+                facts(mariadb_server, [(db, "old")])
+            assert caught.value.code is Code.SOURCE_UNSUPPORTED
+            facts(mariadb_server, [(db, "whole")])
+            with reading(mariadb_server, {(db, "later"): known}, start.start) as reader:
+                mariadb_server.run(f"ALTER TABLE {db}.later FORCE", f"INSERT INTO {db}.later VALUES (1, '10:11:12.5')")
+                error = reader.until_error()
+            assert (error.code, cure in str(error)) == (Code.SOURCE_SCHEMA, True)
 
 
 def test_starts(any_server: MysqlServer, db: str) -> None:
@@ -229,6 +254,18 @@ def test_all_missing_grants_are_told_at_once(any_server: MysqlServer, db: str) -
         assert len(inspect_server(address(any_server, user=user), tables, "latest", 0).tables) == 2
 
 
+def test_a_running_job_is_told_all_missing_grants_at_once(any_server: MysqlServer, db: str) -> None:
+    """As CREATE SYNC is: whoever types the GRANT of the first message needs no other one."""
+    more = ", SLAVE MONITOR" if any_server.flavour == "mariadb" else ""
+    with poor_user(any_server) as user:
+        who, options = address(any_server, user=user), StreamOptions(server_id=4723)
+        with pytest.raises(SyncError) as caught:
+            BinlogStream(who, options, latest(any_server))
+        assert caught.value.context["grant"] == f"REPLICATION SLAVE, REPLICATION CLIENT{more}"
+        granted(any_server, caught.value)
+        BinlogStream(who, options, latest(any_server)).close()
+
+
 def test_the_grant_to_lock_is_told_beside_the_others(any_server: MysqlServer, db: str) -> None:
     """Of the tables that will be locked alone, once for their database."""
     any_server.run(f"CREATE TABLE {db}.log (v INT)", f"CREATE TABLE {db}.audit (v INT)")
@@ -289,3 +326,16 @@ def test_a_server_id_in_use(mysql_server: MysqlServer) -> None:
                 with pytest.raises(SyncError) as caught:
                     inspect_server(address(mysql_server), [(db, "t")], "latest", taken)
                 assert caught.value.code is Code.SOURCE_SERVER_ID
+
+
+@pytest.mark.parametrize("kind", ["ENUM('a','b')", "SET('a','b')"])
+def test_labels_that_are_bytes_are_told_before_a_row_comes(any_server: MysqlServer, kind: str) -> None:
+    """The binlog has them as bytes, which no row of them could be read as: no target takes such a column."""
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, e {kind} CHARACTER SET binary, f {kind})")
+        [table] = facts(any_server, [(db, "t")]).tables
+    bytes_, text = table.columns[1:]
+    assert (bytes_.charset, derived(bytes_)) == ("binary", None)
+    how, why = fit(bytes_, TargetType(name="STRING"))
+    assert (how, "MODIFY it to another charset at the source" in why) == (Fit.NEVER, True)
+    assert derived(text) == TargetType(name="STRING")

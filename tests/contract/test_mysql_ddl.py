@@ -321,6 +321,26 @@ def test_a_table_that_comes_is_told(any_server: MysqlServer, db: str) -> None:
         assert all(ddl.said is not None and ddl.behind is not None for ddl in met)
 
 
+def test_a_table_that_was_created_unlogged_is_told_once(any_server: MysqlServer, db: str) -> None:
+    """By its first rows or by an ALTER, if a family means it, however often its rows change."""
+    family = DatabasePattern(db=db, exclude=(TablePattern(kind=PatternKind.LIKE, text=f"{db}.tmp%"),))
+    names = ("rows", "altered", "quiet", "tmp_u", "_t_gho")
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK, families=[family]) as reader:
+        any_server.run("SET sql_log_bin = 0", *(f"CREATE TABLE {db}.`{name}` (id INT PRIMARY KEY)" for name in names))
+        any_server.run(
+            *(f"INSERT INTO {db}.`{name}` VALUES ({n})" for n in range(3) for name in ("rows", "tmp_u", "_t_gho")),
+            f"ALTER TABLE {db}.altered ADD COLUMN v INT",
+            f"INSERT INTO {db}.altered VALUES (1, 1)",
+            f"ALTER TABLE {db}.t ADD COLUMN w INT",
+        )
+        until(lambda: (reader.get(), any(batch.ddl for batch in reader.batches))[1], why="a statement that is followed")
+        reader.source.follow(())
+        any_server.run(f"INSERT INTO {db}.`rows` VALUES (9)", f"INSERT INTO {db}.altered VALUES (9, 9)")
+        reader.until(latest(any_server))
+        told = [name for batch in reader.batches for _, name in sorted(batch.unlogged_tables)]
+        assert sorted(told) == ["altered", "rows"]
+
+
 def test_a_table_begins_behind_a_place_of_its_own(any_server: MysqlServer, db: str) -> None:
     """Rows up to there are passed over, whatever columns the table had then; those of other tables are not."""
     any_server.run(f"CREATE TABLE {db}.late (id INT PRIMARY KEY, v INT)")

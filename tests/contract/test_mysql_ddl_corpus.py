@@ -52,7 +52,7 @@ def planned(
         items=(),
         where=None,
     )
-    return made if before is None else replace(made, shadows=before.shadows, gone=before.gone)
+    return made if before is None else replace(made, shadows=before.shadows, source_dropped=before.source_dropped)
 
 
 def target(source: SourceTable, keys: tuple[str, ...]) -> TargetTable:
@@ -107,8 +107,8 @@ class Followed:
             yield f"followed, where it was to stop: {done.statement.line}"
         now = self.step.channels.get(before.token, before)
         found = done.tables.get(now.source.name)
-        if (found is None) is not now.gone:
-            where = "gone here, and there" if now.gone else "here, and gone"
+        if (found is None) is not now.source_dropped:
+            where = "gone here, and there" if now.source_dropped else "here, and gone"
             yield f"{now.source.name} is {where} at the server: {done.statement.line}"
         self.channel = now
         if found is not None:
@@ -120,7 +120,7 @@ class Followed:
         """Statements that passed without being told: the columns must be what they were."""
         for second in [each for each in self.run.done if each < until_second]:
             done = self.run.done.pop(second)
-            if self.channel is None or self.channel.gone:
+            if self.channel is None or self.channel.source_dropped:
                 continue
             found = done.tables.get(self.channel.source.name)
             if found is None or list(unlike(self.channel.source, found)):

@@ -5,14 +5,17 @@ from typing import Final
 
 import pytest
 
+from syncmgr.errors import Code
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.job_properties import AppendOnChange
+from syncmgr.sources.mysql.description import described
 from tests.contract.mysql_reader import database, facts
 from tests.contract.test_mysql_cascades import met, refusals
 from tests.contract.test_mysql_ddl_corpus import target
 from tests.support.servers.mysql import MysqlServer
+from tests.unit.job.factories import make_channel
 
 pytestmark = pytest.mark.mysql
 COLUMNS: Final = (
@@ -49,6 +52,25 @@ def test_what_the_server_computes_anew_stops_its_table(any_server: MysqlServer) 
             assert "is generated from one that it changes" in str(refusals(channel, said, rules))
             step = plan_ddl(said[0], [channel], replace(rules, deeds=deeds_of({"on_rows_change": "resync"})))
             assert step.resynced == {channel.token}
+
+
+def test_what_depends_on_a_time_zone_is_warned_of(any_server: MysqlServer) -> None:
+    """A VIRTUAL column over a TIMESTAMP is in the binlog as its writer sees it; a STORED one is the same for all."""
+    columns = (
+        "id INT PRIMARY KEY, ts TIMESTAMP NULL, dt DATETIME, h INT AS (HOUR(ts)) VIRTUAL, s INT AS (HOUR(ts)) STORED,"
+        " n INT AS (IF(ts IS NULL, 1, NULL)) VIRTUAL, d INT AS (HOUR(dt)) VIRTUAL, over_h INT AS (h + 1) VIRTUAL"
+    )
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t ({columns})")
+        [table] = facts(any_server, [(db, "t")]).tables
+    assert {each.name for each in table.generated or () if each.zoned} == {"h", "over_h"}
+    source = described({"type": "mysql", "mysql.host": "127.0.0.1", "mysql.user": "repl", "mysql.password": "secret"})
+    every = tuple(column.name for column in table.columns)
+    channel = make_channel(source=table, reads=every)
+    told = source.caveats(channel)
+    assert [each.code for each in told] == [Code.SOURCE_ZONED] * 2
+    assert f"Column 'h' of table '{db}.t'" in told[0].text
+    assert source.caveats(replace(channel, reads=("id", "ts", "s", "n", "d"))) == ()
 
 
 def test_what_no_column_is_generated_from_may_change(any_server: MysqlServer) -> None:

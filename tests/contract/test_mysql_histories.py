@@ -121,6 +121,53 @@ def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServ
     assert f"{read.file} was made at" in str(refused(server, read))
 
 
+@pytest.mark.parametrize("rows", [1, 300])
+def test_a_reset_under_a_stream_is_found(server: MysqlServer, rows: int) -> None:
+    """The server would send nothing until its new file has grown past the place of the stream, and heartbeats would
+    say that there is nothing; with more rows it would call its binlog unreadable.
+    """
+    start = latest(server)
+    insert(server, range(10), "read" * 20)
+    quick = replace(QUICK, heartbeat=0.2, read_timeout=2.0)
+    with reading(server, {TABLE: WANTED}, start, options=quick) as reader:
+        reader.until(latest(server))
+        began = time.time()
+        until(lambda: reader.get(0.01) or reader.source.caught_up_at() > began)
+        server.run(server._reset())
+        insert(server, range(100, 100 + rows), "lost")
+        reset_by = time.time()
+        error = reader.until_error()
+        assert reader.source.caught_up_at() < reset_by
+    assert error.code is Code.SOURCE_POSITION_LOST
+    assert [row["id"] for row in reader.rows(TABLE)] == [*range(10)]
+
+
+def test_a_quiet_stream_that_has_all_stays_connected(server: MysqlServer) -> None:
+    """Through a flush of the binlog, and through rows that it does not want."""
+    quick = replace(QUICK, heartbeat=1.0)
+    with reading(server, {TABLE: WANTED}, latest(server), options=quick) as reader:
+        for statement in (
+            "FLUSH BINARY LOGS",
+            "CREATE TABLE moved.other (id INT)",
+            "INSERT INTO moved.other VALUES (1)",
+        ):
+            server.run(statement)
+            began = time.time()
+            until(lambda since=began: reader.get(0.01) or reader.source.caught_up_at() > since + 0.5)  # type: ignore[misc]
+        assert reader.troubles == []
+
+
+def test_the_end_is_asked_again_when_that_connection_was_cut(server: MysqlServer) -> None:
+    """A server cuts connections that are idle; the stream, which is another one, goes on."""
+    with reading(server, {TABLE: WANTED}, latest(server), options=replace(QUICK, heartbeat=1.0)) as reader:
+        until(lambda: reader.get(0.01) or reader.source.caught_up_at())
+        idle = "SELECT id FROM information_schema.processlist WHERE user = 'repl' AND command = 'Sleep'"
+        server.run(*(f"KILL {number}" for (number,) in server.run(idle)))
+        began = time.time()
+        until(lambda: reader.get(0.01) or reader.source.caught_up_at() > began + 1)
+        assert reader.troubles == []
+
+
 def test_a_server_that_is_restored_before_the_job_has_read(server: MysqlServer) -> None:
     """A start knows its file as every later position does."""
     server.run(server._reset(), "INSERT INTO moved.t VALUES (99, 'first')")

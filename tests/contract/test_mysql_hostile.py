@@ -303,9 +303,9 @@ def test_an_answer_that_trickles_ends() -> None:
     """However often a byte of it comes."""
     with HostileServer(answering(lambda talk, _: trickling(b"\xff\xff\xff\1")(talk), after=b"show tables")) as server:
         begun = time.monotonic()
-        error = asked(replace(address(server), query_timeout=0.2))
+        error = asked(replace(address(server), query_timeout=0.5))
     assert error.code is Code.SOURCE_UNREACHABLE
-    assert "did not end within 2 seconds" in str(error)
+    assert "did not end within 5 seconds" in str(error)
     assert time.monotonic() - begun < PROMPT_SECOND
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import facts, latest, reached, reading
 from tests.support.servers.mysql import GTIDS, Flavour, MysqlServer, binary
 from tests.support.until import until
@@ -63,6 +64,20 @@ def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp
         assert refused_at_create(second).code is Code.SOURCE_UNLOGGED  # it may be started again
         second.run(*str(told.context["end"]).split(" and "))
         assert facts(second, [TABLE]).tables
+
+
+def test_a_server_that_becomes_a_replica_while_it_is_read(flavour: Flavour, tmp_path: Path) -> None:
+    """As an old primary does after a failover: nothing of what it replicates would arrive, so the job stops."""
+    silent = {name.replace("-", "_"): value for name, value in SILENT[flavour].items()}
+    with (
+        running(tmp_path / "first", flavour, **GTIDS[flavour]) as first,
+        running(tmp_path / "second", flavour, server_id="2", **silent, **GTIDS[flavour]) as second,
+        reading(second, {TABLE: WANTED}, options=SourceOptions(schema_check=0.1)) as reader,
+    ):
+        second.run("INSERT INTO ours.t VALUES (1)")
+        until(lambda: reader.get() is not None, why="the first row")
+        second.follow(first)
+        assert reader.until_error().code is Code.SOURCE_UNLOGGED
 
 
 def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:

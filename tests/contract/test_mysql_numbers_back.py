@@ -9,7 +9,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed, is_beyond
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.source import SourceOptions
@@ -135,3 +135,20 @@ def test_a_table_that_is_read_anew_goes_on_with_the_numbers_that_went_back(serve
         reader.until(latest(server))
         assert ids(reader, OLD) == [2]
         assert ids(reader, JOINED) == [3]
+
+
+def test_a_place_in_an_earlier_file_passes_none_in_a_later_one(server: MysqlServer) -> None:
+    """Whatever its number: a job that took it for past would leave out what is between both."""
+    server.run("SET gtid_seq_no = 100", "INSERT INTO moved.t VALUES (1)")
+    with reading(server, {JOINED: Subscription(columns=("id",), keys=("id",))}, options=QUICK) as reader:
+        server.run("INSERT INTO moved.t VALUES (2)")
+        [*_, before] = reader.until(latest(server))
+        server.run("FLUSH BINARY LOGS", "SET gtid_seq_no = 50", "INSERT INTO moved.t VALUES (3)")
+        until(lambda: (reader.get(), ids(reader, JOINED))[1] == [2, 3])
+        behind = reader.batches[-1].end
+    assert before.end is not None
+    assert behind is not None
+    assert (before.end.gtids, behind.gtids) == ("0-1-101", "0-1-50")
+    for upper in (behind, latest(server)):
+        assert not has_passed(before.end, upper)
+        assert not is_beyond(before.end, upper)

@@ -258,6 +258,9 @@ def gtid_server(tmp_path: Path) -> Iterator[MysqlServer]:
     server.stop()
 
 
+OTHER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"  # a server_uuid
+
+
 def set_modes(server: MysqlServer, *modes: str) -> None:
     server.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in modes))
 
@@ -322,7 +325,9 @@ def purged(server: MysqlServer, newest: str) -> list[tuple[object, ...]]:
 
 
 def test_gtid_mode_changes_while_a_job_reads(gtid_server: MysqlServer) -> None:
-    """It is read on by file, without a stop, and by GTID again later."""
+    """It is read on by file, without a stop, and by GTID again from the next file on; until then no other server knows
+    its place.
+    """
     server = gtid_server
     with reading(server, {TABLE: WANTED}, latest(server), options=QUICK) as reader:
         server.run("INSERT INTO moved.t VALUES (1, 'x')")
@@ -335,6 +340,11 @@ def test_gtid_mode_changes_while_a_job_reads(gtid_server: MysqlServer) -> None:
         until(lambda: reader.get() and ids(reader) == [1, 2, 3])
         behind = reader.batches[-1].end
     assert behind is not None
+    assert behind.gtids == ""
+    lost = refusal(server, replace(behind, server=OTHER))
+    assert lost.code is Code.SOURCE_POSITION_LOST
+    assert f"it was read from server {OTHER}, this is" in str(lost)
+    assert "and the place of the job is known by file and offset alone" in str(lost)
     server.run("FLUSH BINARY LOGS", "INSERT INTO moved.t VALUES (4, 'x')")
     found, behind = read_behind(server, behind)
     assert (found, bool(behind.gtids)) == ([4], True)
@@ -352,3 +362,27 @@ def test_what_one_server_left_out_is_not_looked_for_at_the_next(pair: Pair, read
     error = reader.until_error()
     assert error.code is Code.SOURCE_UNSUPPORTED
     assert ids(reader) == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"server": OTHER, "gtids": ""}, f"it was read from server {OTHER}, this is"),
+        ({"server": OTHER, "gtids": "", "file": "other.000001"}, f"it was read from server {OTHER}, this is"),
+        ({"gtids": "", "file": "other.000001"}, "other.000001"),
+        ({"gtids": "", "created": 1_700_000_000}, "the server was reset, restored or replaced"),
+        ({"gtids": "", "created": 0, "last": f"@{10**15}@4711@{{file}}"}, "no transaction begins at"),
+    ],
+    ids=["another server", "its files have other names", "the same id", "the same id and names", "no birth is known"],
+)
+def test_without_gtids_no_place_of_another_server_is_read_from(
+    own_server: MysqlServer, change: dict[str, object], words: str
+) -> None:
+    """At the address of a job that knows file and offset alone another server answers: none of its rows is taken."""
+    own_server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    start = latest(own_server)
+    own_server.run(*(f"INSERT INTO moved.t VALUES ({n}, 'x')" for n in range(30)))
+    place = {name: each.format(file=start.file) if isinstance(each, str) else each for name, each in change.items()}
+    error = refusal(own_server, replace(start, **place))  # type: ignore[arg-type]
+    assert error.code is Code.SOURCE_POSITION_LOST
+    assert words in str(error)

@@ -264,7 +264,7 @@ def test_a_purged_position_is_told(any_server: MysqlServer, db: str) -> None:
 
 @ALIKE
 def test_a_server_id_in_use_is_told(any_server: MysqlServer, db: str) -> None:
-    """Two readers with one server id end in SOURCE_SERVER_ID instead of throwing each other out for ever."""
+    """Two readers with one server id end in SOURCE_SERVER_ID instead of throwing each other out forever."""
     tables = {(db, "t"): WANTED}
     with reading(any_server, tables, options=QUICK) as one, reading(any_server, tables, options=QUICK) as two:
         caught: list[SyncError] = []

@@ -19,7 +19,8 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import FILE, OFFSET, OP, WHEN
 from syncmgr.job.types.cells import Unheld
-from syncmgr.job.types.schema import arrow_type
+from syncmgr.job.types.column_range import fits
+from syncmgr.job.types.schema import TargetType, arrow_type
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, Row, database, facts, latest, reading
@@ -99,6 +100,8 @@ COMMON: Final = {
     "ENUM('a','b''c','é')": ["'a'", "'b''c'", "'é'", "''"],
     "ENUM('а','б') CHARACTER SET cp1251": ["'а'", "'б'"],
     "SET('x','y','z')": ["'x,z'", "''", "'x,y,z'"],
+    "SET('','a','b')": ["''", "1", "2", "3", "6", "7"],  # no comma before a label as long as there is no text
+    "SET('a','')": ["''", "1", "2", "3"],
     "SET('a1','a2','a3','a4','a5','a6','a7','a8','a9')": ["'a9'", "'a1,a8,a9'"],
     "POINT": ["ST_GeomFromText('POINT(1 2)')"],
     "GEOMETRY": ["ST_GeomFromText('LINESTRING(0 0,1 1)')"],
@@ -418,6 +421,23 @@ def test_compressed_transactions_decode_alike(mysql_server: MysqlServer) -> None
         assert_same(reader.state((db, "t")), select(mysql_server, f"{db}.t", types), types)
 
 
+def test_a_year_of_two_digits_has_no_type(mariadb_server: MysqlServer) -> None:
+    """A SELECT shows 99 of it and the binlog 1999: no target takes it, and the columns beside it are read."""
+    with database(mariadb_server) as db:
+        mariadb_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, y YEAR(2), v YEAR(4))")
+        [known] = facts(mariadb_server, [(db, "t")]).tables
+        column = known.column("y")
+        assert column is not None
+        reason = fits(column, TargetType(name="STRING"))
+        assert reason is not None
+        assert "MODIFY it to YEAR(4)" in reason
+        wanted = {(db, "t"): Subscription(columns=("id", "v"), keys=("id",))}
+        with reading(mariadb_server, wanted, latest(mariadb_server)) as reader:
+            mariadb_server.run(f"INSERT INTO {db}.t VALUES (1, 99, 1999)")
+            reader.until(latest(mariadb_server))
+            assert reader.rows((db, "t")) == [{"id": 1, "v": 1999, OP: 0}]
+
+
 def test_compressed_events_of_mariadb_decode_alike(mariadb_server: MysqlServer) -> None:
     """log_bin_compress changes nothing of what comes out, of inserts, updates and deletes."""
     types = types_of(mariadb_server)
@@ -599,3 +619,17 @@ def test_decimals_are_exact(any_server: MysqlServer) -> None:
         names = ["id", *(f"c{i}" for i in range(len(shapes)))]
         found = read(any_server, db, names, make, stored=False).state((db, "t"))
         assert [list(found[i].values()) for i in range(1000)] == rows
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_what_an_ignored_update_holds_is_not_read(any_server: MysqlServer, *, tolerant: bool) -> None:
+    """A target without a key whose "append_on_change" is ignore takes inserts alone: others may hold anything."""
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, d DATE)", f"INSERT INTO {db}.t VALUES (1, NULL)")
+        with reading(any_server, {(db, "t"): Subscription(columns=("id", "d"))}) as reader:
+            any_server.run(f"INSERT INTO {db}.t VALUES (2, NULL)", f"UPDATE {db}.t SET d = '0000-00-00' WHERE id = 1")
+            batches = reader.until(latest(any_server))
+    unheld = list[Unheld]() if tolerant else None
+    rows = [row for batch in batches for part in batch.changes for row in part.decode(unheld, inserts=True).to_pylist()]
+    assert [(row["id"], row["d"], row[OP]) for row in rows if row[OP] == 0] == [(2, None, 0)]
+    assert not unheld

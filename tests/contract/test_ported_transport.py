@@ -118,6 +118,32 @@ def test_as_many_columns_as_there_can_be(any_server: MysqlServer, engine: str) -
         assert copy == told
 
 
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+def test_a_key_that_the_server_made_and_hides(mysql_server: MysqlServer, metadata: str) -> None:
+    """It is in the rows, so it is known, also to a user who may only read; it stays when it becomes visible."""
+    globals_ = {"show_gipk_in_create_table_and_information_schema": "OFF", "binlog_row_metadata": metadata}
+    before = {name: mysql_server.run(f"SELECT @@GLOBAL.{name}")[0][0] for name in globals_}
+    with database(mysql_server) as db:
+        try:
+            mysql_server.run(*(f"SET GLOBAL {name} = {value}" for name, value in globals_.items()))
+            mysql_server.run(
+                "SET sql_generate_invisible_primary_key = ON", f"CREATE TABLE {db}.t (a INT, b VARCHAR(9))"
+            )
+            known = facts(mysql_server, [(db, "t")])
+            names = tuple(column.name for column in known.tables[0].columns)
+            assert (names, known.unique_keys) == (("my_row_id", "a", "b"), ((("my_row_id",),),))
+            wanted = Subscription(columns=names, keys=("my_row_id",), schema=known.tables[0], complete=True)
+            with reading(mysql_server, {(db, "t"): wanted}, known.start) as reader:
+                mysql_server.run(
+                    f"INSERT INTO {db}.t VALUES (10, 'a'), (20, 'b')", f"UPDATE {db}.t SET b = 'c' WHERE a = 10"
+                )
+                reader.until(latest(mysql_server))
+                rows = reader.state((db, "t"), "my_row_id")
+        finally:
+            mysql_server.run(*(f"SET GLOBAL {name} = {value!r}" for name, value in before.items()))
+    assert [tuple(row[name] for name in names) for _, row in sorted(rows.items())] == [(1, 10, "c"), (2, 20, "b")]
+
+
 def test_a_key_that_the_server_made(mysql_server: MysqlServer) -> None:
     """A generated invisible primary key is a column like others."""
     with database(mysql_server) as db:

@@ -27,7 +27,7 @@ from tests.support.until import HANG_SECOND, until
 
 pytestmark = SPARK
 INS = ChangeKind.INSERT
-PATTERN = "LIKE concat(repeat('%a', 60), 'b')"  # java.util.regex tries it for ever, and hears no interrupt
+PATTERN = "LIKE concat(repeat('%a', 60), 'b')"  # java.util.regex tries it forever, and hears no interrupt
 ENDLESS_TASKS = f"SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), id) {PATTERN}"
 ENDLESS_PLAN = f"SELECT repeat('a', 300) {PATTERN}"
 COUNTED = "SELECT id % 3, count(*) FROM range(1e11) GROUP BY id % 3"

@@ -10,12 +10,14 @@ import pytest
 
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.resync import Resyncs
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import becoming
 from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import SyncJob
@@ -23,7 +25,7 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, Tar
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
-from syncsql import Name, ResyncTable
+from syncsql import Expression, Name, ResyncTable
 from tests.support import metadata
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
 
@@ -33,7 +35,7 @@ STATEMENT = (
     "CREATE SYNC demo.job1 (FROM shop.orders INTO demo.*, FROM shop.lines INTO demo.*) FROM BINLOG (type = mysql)"
 )
 COLUMNS = tuple(MappedColumn(target=name, expression=f"`{name}`") for name in ("id", "status", "amount"))
-ORDERS = make_channel(columns=COLUMNS, reads=("id", "status", "amount"), follows=True)
+ORDERS = make_channel(columns=COLUMNS, reads=("id", "status", "amount"), takes_new_columns=True)
 LINES = make_channel(token="token-2", source=make_source_table(name="lines"), target="lines")
 
 
@@ -64,9 +66,9 @@ class House:
         assert job is not None
         return job
 
-    def resync(self) -> None:
+    def resync(self, statement: ResyncTable = RESYNC) -> None:
         job = self.job
-        self.altering.alter(job, RESYNC, self.resyncs.looked_at(job, RESYNC))
+        self.altering.alter(job, statement, self.resyncs.looked_at(job, statement))
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -77,7 +79,7 @@ def test_a_second_resync_keeps_what_the_first_was_to_change(store: Store, times:
     house = House(store, now, make_target(), stopped=Stop(reason="it cannot be followed"))
     for _ in range(times):
         house.resync()
-    store.jobs.part(house.id)
+    store.jobs.apply_pending(house.id)
     load = store.loads.of(house.id)["token-1"]
     assert [column.name for column in becoming(make_target(), load.changes).columns] == ["id", "status", "w"]
 
@@ -101,3 +103,52 @@ def test_what_resync_has_made_of_a_table_outlives_the_run(store: Store) -> None:
     stop = Stop(reason="a statement that came later")
     store.jobs.describe(replace(ORDERS, stopped=stop))
     assert house.job.channels[0] == replace(wanted, stopped=stop)
+
+
+PART = replace(RESYNC, where=Expression(canonical="`id` = 1", text="id = 1", line=1, column=1))
+FIRST = KeyRange(way=ORDERS.mapping_fingerprint, text="a", columns=("id",), lake="a", source="a")
+
+
+def read(house: House, excerpt: KeyRange | None) -> None:
+    """All chunks are in; the binlog has yet to pass the place after them."""
+    house.store.loads.begin_anew({"token-1": excerpt})
+    house.store.loads.end(["token-1"], NOW)
+
+
+def test_a_part_is_not_read_again_before_the_binlog_has_passed_the_whole(store: Store) -> None:
+    """A statement that was executed before the rows were read is still to come, and makes all of them wrong."""
+    house = House(store, make_source_table(), make_target())
+    read(house, None)
+    with pytest.raises(SyncError) as caught:
+        house.resync(PART)
+    assert caught.value.code is Code.RESYNC_WHERE
+    assert "wait until its phase" in str(caught.value)
+    store.loads.catch_up(house.id, ["token-1"])
+    house.resync(PART)
+    store.jobs.apply_pending(house.id)
+    assert store.loads.of(house.id)["token-1"].excerpt is not None
+
+
+@pytest.mark.parametrize(("caught_up", "wanted"), [(False, "(a) OR (`id` = 1)"), (True, "`id` = 1")])
+def test_a_part_that_the_binlog_has_not_passed_is_read_with_the_next(
+    store: Store, wanted: str, *, caught_up: bool
+) -> None:
+    """So that a statement before it still finds what was read."""
+    house = House(store, make_source_table(), make_target())
+    read(house, FIRST)
+    if caught_up:
+        store.loads.catch_up(house.id, ["token-1"])
+    house.resync(PART)
+    store.jobs.apply_pending(house.id)
+    found = store.loads.of(house.id)["token-1"].excerpt
+    assert found is not None
+    assert found.text == wanted
+
+
+def test_a_whole_read_that_ends_while_a_part_is_asked_for_stays_whole(store: Store) -> None:
+    """The run ends the read of all rows after RESYNC ... WHERE was stored."""
+    house = House(store, make_source_table(), make_target())
+    house.resync(PART)
+    read(house, None)
+    store.jobs.apply_pending(house.id)
+    assert store.loads.of(house.id)["token-1"].excerpt is None

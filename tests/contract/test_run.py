@@ -447,7 +447,7 @@ def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
     assert "TRUNCATE orders" in str(error)
 
 
-NO_KEY = SyncError(Code.NO_SOURCE_KEY, tables="shop.t")
+NO_KEY = SyncError(Code.NO_SOURCE_KEY, tables="shop.t", cure="EXCLUDE it")
 MADE = Ddl(
     table=("shop", "t"),
     statement="CREATE TABLE t (id INT)",

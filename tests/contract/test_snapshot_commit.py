@@ -32,10 +32,14 @@ INS, UPD, DEL = range(3)
 @pytest.fixture
 def db(mysql_server: MysqlServer) -> Iterator[str]:
     with database(mysql_server) as name:
-        mysql_server.run(f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, v BIGINT, at DATE)")
-        values = ", ".join(f"({n}, {n * 2}, '2024-02-29')" for n in range(100))
-        mysql_server.run(f"INSERT INTO {name}.t VALUES {values}", f"ANALYZE TABLE {name}.t")
+        fill(mysql_server, name)
         yield name
+
+
+def fill(server: MysqlServer, db: str) -> None:
+    server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v BIGINT, at DATE)")
+    values = ", ".join(f"({n}, {n * 2}, '2024-02-29')" for n in range(100))
+    server.run(f"INSERT INTO {db}.t VALUES {values}", f"ANALYZE TABLE {db}.t")
 
 
 class Chunked:
@@ -106,6 +110,22 @@ def test_where_and_expressions_hold_for_a_snapshot(mysql_server: MysqlServer, db
     for number in source.plan.numbers:
         target.lake.commit(source.commit(number, where="id % 2 = 0", columns=columns))
     assert target.rows() == [(n, n * 2 + 1) for n in range(0, 100, 2)]
+
+
+@pytest.mark.parametrize("day", ["0000-00-00", "0000-01-01"])
+def test_a_value_that_is_no_date_is_named_with_its_row(
+    mysql_server: MysqlServer, db: str, tables: Tables, day: str
+) -> None:
+    """As the binlog names it, in our own words, and with the key of its row; Spark would take the year 0."""
+    target = tables.make("(id BIGINT NOT NULL, v BIGINT, at DATE) UNIQUE KEY(id)", columns=("id", "v", "at"))
+    mysql_server.run("SET sql_mode = ''", f"UPDATE {db}.t SET at = '{day}' WHERE id = 2")
+    source = Chunked(mysql_server, db, target)
+    with pytest.raises(SyncError) as caught:
+        target.lake.commit(source.commit(1))
+    assert str(caught.value) == (
+        f"Column 'at' of table '{target.db}.{target.name}' holds {day} in the row with id = 2, "
+        "which the target cannot hold: there is no such date"
+    )
 
 
 def test_rows_that_somebody_else_wrote_are_replaced(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
@@ -246,6 +266,56 @@ def test_a_roll_back_between_chunks_is_noticed(
     assert caught.value.code is Code.TARGET_REPLACED
 
 
+@pytest.mark.parametrize("last_comes", [False, True], ids=["all are in", "one comes after it"])
+def test_a_roll_back_between_chunks_is_noticed_though_the_history_is_lost(
+    mysql_server: MysqlServer, db: str, tables: Tables, *, last_comes: bool
+) -> None:
+    """Another engine has expired the chunks that were rolled back, and no older metadata list them any more."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    first, second, *rest, last = source.plan.numbers
+    target.lake.commit(source.commit(first))
+    before = target.lake.commit(source.commit(second)).snapshot
+    for number in rest:
+        target.lake.commit(source.commit(number))
+    if not last_comes:
+        target.lake.commit(source.commit(last))
+    target.sql(f"CALL lake.system.rollback_to_snapshot('{target.db}.{target.name}', {before})")
+    forgotten(target)
+    comes = source.commit(last)
+
+    def whole() -> None:
+        if last_comes:
+            target.lake.commit(comes)
+        target.lake.check_chunks(target.db, target.name, source.plan)
+
+    with pytest.raises(SyncError) as caught:
+        whole()
+    assert caught.value.code is Code.TARGET_REPLACED
+
+
+def test_chunks_are_all_there_though_the_history_is_lost(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """An expiry of another engine between chunks stops nothing."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    first, second, *others = source.plan.numbers
+    target.lake.commit(source.commit(first))
+    target.lake.commit(source.commit(second))
+    forgotten(target)
+    for number in others:
+        target.lake.commit(source.commit(number))
+    forgotten(target)
+    target.lake.check_chunks(target.db, target.name, source.plan)
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+
+
+def forgotten(target: LakeTable) -> None:
+    """Another engine expires every snapshot but the current one, and the metadata that listed them go, too."""
+    target.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    for number in range(22):
+        target.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('x' = '{number}')")
+
+
 @pytest.mark.parametrize("how", ["rolled back", "set back", "made anew"])
 def test_a_table_that_is_another_is_renewed(mysql_server: MysqlServer, db: str, tables: Tables, how: str) -> None:
     """Which nothing else is committed to: a chunk that takes the place of all rows makes it the channel's again, and so
@@ -310,6 +380,20 @@ def test_a_limit_of_the_server_cuts_no_chunk(mysql_server: MysqlServer, db: str,
     source = Chunked(mysql_server, db, target)
     with mysql_server.global_variable("sql_select_limit", "3"):
         assert target.lake.commit(source.commit(1)).rows == 10
+
+
+def test_a_guard_of_the_server_ends_no_chunk(any_server: MysqlServer, tables: Tables) -> None:
+    """A chunk takes longer, and reads more, than what some allow for people's queries."""
+    target = tables.make()
+    guard = ("max_statement_time", "0.01") if any_server.flavour == "mariadb" else ("max_execution_time", "10")
+    with database(any_server) as db:
+        fill(any_server, db)
+        source = Chunked(any_server, db, target)
+        with any_server.global_variable(*guard), any_server.global_variable("max_join_size", "1"):
+            commit = source.commit(1)
+            assert commit.chunk is not None
+            slow = replace(commit.chunk, condition=f"{commit.chunk.condition} AND SLEEP(0.01) = 0")
+            assert target.lake.commit(replace(commit, chunk=slow)).rows == 10
 
 
 def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, tables: Tables) -> None:

@@ -25,6 +25,7 @@ from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncsql import ResyncTable, parse
 from tests.contract.mysql_reader import address, database, facts
+from tests.contract.test_lake_changed import identified_by
 from tests.contract.test_lake_shards import DEFINITION, Shard, expected
 from tests.contract.test_snapshot_commit import Chunked
 from tests.contract.test_snapshot_values import chunk_of
@@ -232,6 +233,21 @@ def test_a_part_takes_the_place_of_its_keys(
     source.source_has(90, 1000)
     assert target.rows() == source.expected
     assert source.apply(source.anew("third", "id = 1000")) == 0
+    assert target.rows() == source.expected
+
+
+@pytest.mark.parametrize("identifier", [(), ("v",), ("id", "v")], ids=["none", "another", "more"])
+def test_a_part_of_a_table_that_lost_its_identifier_fields(
+    mysql_server: MysqlServer, db: str, tables: Tables, identifier: tuple[str, ...]
+) -> None:
+    """The rows that a part replaces are found by the key of the job, whatever another engine calls the table's key."""
+    mysql_server.run(f"ALTER TABLE {db}.t MODIFY v BIGINT NOT NULL")
+    target = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
+    source = Parted(mysql_server, db, tables, target)
+    identified_by(target, *identifier)
+    assert source.apply(source.anew("first", "id BETWEEN 2 AND 49 OR id > 230")) == 48
+    source.source_has(2, 49)
+    source.source_has(231, 1000)
     assert target.rows() == source.expected
 
 

@@ -10,7 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import may_be_followed
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.sources.mysql.address import connect
+from syncmgr.sources.mysql.address import connect, query
 from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.tables import schema_of
@@ -119,6 +119,20 @@ def test_a_limit_of_the_server_limits_no_question(any_server: MysqlServer, db: s
         found = schema_of(connection, (db, "t"))
     assert found is not None
     assert len(found.columns) == 4
+
+
+def test_a_guard_against_large_joins_refuses_no_question(any_server: MysqlServer, db: str) -> None:
+    """`max_join_size` turns sql_big_selects off: what is asked about a table of one row already reads more rows."""
+    any_server.run(f"CREATE TABLE {db}.t (k INT PRIMARY KEY)")
+    with any_server.global_variable("max_join_size", "1"), connect(address(any_server)) as connection:
+        assert schema_of(connection, (db, "t")) is not None
+
+
+def test_a_guard_against_long_queries_ends_no_question(any_server: MysqlServer) -> None:
+    """`max_execution_time` and `max_statement_time` are for people's queries; ours have limits of their own."""
+    guard = ("max_statement_time", "0.01") if any_server.flavour == "mariadb" else ("max_execution_time", "10")
+    with any_server.global_variable(*guard), connect(address(any_server)) as connection:
+        assert query(connection, "SELECT SLEEP(0.05) slept") == [{"slept": 0}]
 
 
 def test_composite_keys_are_cut_between_rows(any_server: MysqlServer, db: str) -> None:

@@ -144,7 +144,7 @@ def test_a_replica_that_passes_over_errors_is_refused(pair: tuple[MysqlServer, M
 
 
 def test_a_replica_that_went_its_own_way_is_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:
-    """Rows that only it has would stay in the lake for ever."""
+    """Rows that only it has would stay in the lake forever."""
     source, replica = pair
     start = inspect(source, replica).start
     replica.run("INSERT INTO spared.t VALUES (99, 'astray')")

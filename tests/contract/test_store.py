@@ -162,7 +162,7 @@ def test_metadata_of_a_newer_version_are_refused(tmp_path: Path) -> None:
 
 
 def test_metadata_of_a_server_that_never_answers_are_given_up(tmp_path: Path) -> None:
-    """After the time that it has; each statement that asked for them held a thread for ever."""
+    """After the time that it has; each statement that asked for them held a thread forever."""
     answers = threading.Event()
 
     def serve(_: socket.socket) -> None:
@@ -182,6 +182,19 @@ def test_a_doubt_of_the_version_before_is_forgotten() -> None:
     assert without_doubt(step) == {"statement": "ALTER TABLE t", "changes": {"a": [drop], "b": []}}
 
 
+def test_a_statement_of_the_version_before_keeps_its_doubt() -> None:
+    """Its texts were converted to a charset that may lack characters, and to which was not stored."""
+    [channel] = make_job().channels
+    alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
+    stored = json.loads(
+        json.dumps(channel_json(replace(channel, shadows=(Shadow(db="s", name="t", alters=(alter,)),))))
+    )
+    for narrow, connection in ((True, "ascii"), (False, "utf8mb4")):
+        modes = {"strict": True, "narrow": narrow}
+        stored["shadows"][0]["alters"][0]["modes"] = modes
+        assert channel_of(stored).shadows[0].alters[0].modes == Modes(strict=True, connection=connection)
+
+
 def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
     job = store.jobs.add(make_job(), START, 0.0)
@@ -189,7 +202,7 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
     shadow = Shadow(db="shop", name="_orders_new", alters=(alter,), triggers=(("pt_osc_shop_orders_del", "DELETE"),))
     log = Shadow(db="shop", name="_orders_ghc", log=True)
-    after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow, log))
+    after = replace(before, source=replace(before.source, name="other"), takes_new_columns=True, shadows=(shadow, log))
     changes = (
         AddField(name="c", type=TargetType(name="DECIMAL", args=(5, 2)), comment="x", initial='"1.00"'),
         MoveField(name="c", after=None),
@@ -246,11 +259,14 @@ def stopped_by_ddl(table: str) -> DdlRecord:
     return DdlRecord(position=START, at=4.0, table=table, statement="s", state=DdlState.STOPPED, outcome="why")
 
 
+@pytest.mark.parametrize("keep_since", [0.0, 1.5])
 @pytest.mark.parametrize(("rows_since", "state"), [(False, DdlState.STOPPED), (True, DdlState.DONE)])
 def test_a_statement_after_which_its_table_stops_was_not_followed(
-    store: Store, *, rows_since: bool, state: DdlState
+    store: Store, *, rows_since: bool, state: DdlState, keep_since: float
 ) -> None:
-    """Where the very next rows have other columns; rows that were read between them acquit it."""
+    """Where the very next rows have other columns; rows that were read between them acquit it. `keep_since` 1.5: other
+    tables had commits for so long that the statement's epoch is no longer kept.
+    """
     job = store.jobs.add(make_job(), START, 0.0)
     step = DdlStep(statement="ALTER", at=5.0, done={"token-1": "nothing to do"})
     store.epochs.add_intent(job.id, Epoch(number=1, end=replace(START, offset=200), last_seq=0, ddl=step))
@@ -259,7 +275,7 @@ def test_a_statement_after_which_its_table_stops_was_not_followed(
     files = {"token-1": (StagedFile(path="/s/2", rows=1, bytes=9),)} if rows_since else {}
     rows = Epoch(number=2, end=replace(START, offset=300), last_seq=1, files=files)
     store.epochs.add_intent(job.id, rows)
-    store.epochs.commit(job.id, rows, dict.fromkeys(files, ChannelCommitted(snapshot=1)), at=2.0, keep_since=0.0)
+    store.epochs.commit(job.id, rows, dict.fromkeys(files, ChannelCommitted(snapshot=1)), at=2.0, keep_since=keep_since)
     JobLedger(store, job.id, lambda: 900.0).overturn("token-1", "column 'a' is gone")
     [told] = store.ddl.of(job.id)
     assert told.state is state
@@ -638,7 +654,7 @@ def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None
     store.jobs.alter(after, leaving=("leaves",))
     assert store.jobs.by_id(job.id) == after
     assert store.jobs.target_of("demo", "lines") == "demo.job1"
-    store.jobs.part(job.id)
+    store.jobs.apply_pending(job.id)
     assert store.jobs.by_id(job.id) == replace(after, channels=(stays,))
     assert store.jobs.target_of("demo", "lines") is None
     assert store.epochs.backlog(job.id) == []
@@ -677,7 +693,7 @@ def test_each_reading_of_a_table_has_its_number(store: Store) -> None:
     job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     found = [store.loads.of(job.id)["token-1"].generation]
     store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None})
-    store.jobs.part(job.id)
+    store.jobs.apply_pending(job.id)
     found.append(store.loads.of(job.id)["token-1"].generation)
     store.loads.begin_anew({"token-1": None})
     found.append(store.loads.of(job.id)["token-1"].generation)
@@ -689,14 +705,14 @@ def test_a_healthy_table_that_is_read_anew_is_as_fresh_as_the_others(store: Stor
     job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0)
     store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None})
-    store.jobs.part(job.id)
+    store.jobs.apply_pending(job.id)
     assert store.loads.of(job.id)["token-1"].stale_since == 0.0
     ledger.end_loads(["token-1"], START)
     ledger.catch_up(["token-1"])
     found = store.jobs.by_id(job.id)
     assert found is not None
     store.jobs.alter(found.with_statement(job.statement), resyncing={"token-1": None})
-    store.jobs.part(job.id)
+    store.jobs.apply_pending(job.id)
     assert store.loads.of(job.id)["token-1"].stale_since is None
 
 
@@ -764,6 +780,16 @@ def test_what_was_gathered_is_as_old_as_the_oldest_of_it(store: Store) -> None:
     assert store.epochs.waiting(job.id)["token-1"].since == 5.0
 
 
+def test_a_table_that_waits_for_its_rows_is_stale_until_then(store: Store) -> None:
+    """Though neither it nor its target changes: before the next run, and in it."""
+    job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
+    store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None}, stale={"token-1": 40.0})
+    assert store.epochs.progress(job.id)["token-1"].stale_since == 40.0
+    store.jobs.apply_pending(job.id)
+    assert store.loads.of(job.id)["token-1"].stale == 40.0
+
+
 def test_a_channel_is_read_anew(store: Store) -> None:
     """From the next run on; then its snapshot is open."""
     job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
@@ -777,7 +803,7 @@ def test_a_channel_is_read_anew(store: Store) -> None:
         store.epochs.progress(job.id)["token-1"].stale_since,
     ) == (True, 40.0)
     for _ in range(2):
-        store.jobs.part(job.id)
+        store.jobs.apply_pending(job.id)
         assert store.loads.of(job.id) == {"token-1": opened(store, job, changes=changes, stale_since=40.0)}
     store.loads.begin_anew({"token-1": None})  # what has not been made is still to be made
     load = store.loads.of(job.id)["token-1"]
@@ -816,7 +842,7 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
 def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     """Through restarts; several parts are read together, and never less than what is being read already."""
     job = store.jobs.add(make_job(), START, 0.0)
-    way = job.channels[0].way
+    way = job.channels[0].mapping_fingerprint
     one, other = (KeyRange(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
     ledger = JobLedger(store, job.id, lambda: 900.0)
 
@@ -825,10 +851,15 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
         for excerpt in excerpts:
             job = job.with_statement(job.statement)
             store.jobs.alter(job, resyncing={"token-1": excerpt})
-        store.jobs.part(job.id)
+        store.jobs.apply_pending(job.id)
         load = store.loads.of(job.id)["token-1"]
         assert (load.plan, load.upper, load.replaces) == (None, None, True)
         return load.excerpt
+
+    def passed() -> None:
+        """The binlog has passed the end of the read."""
+        ledger.end_loads(["token-1"], START)
+        store.loads.catch_up(job.id, ["token-1"])
 
     assert told(one, one) == one
     plan = ChunkPlan(id="p", key=(), bounds=(), rows=1, replaces=True, way=way, excerpt=one)
@@ -837,11 +868,11 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     assert told(other) == widened(one, other)
     assert told(None) is None
     assert told(one) is None
-    ledger.end_loads(["token-1"], START)
+    passed()
     assert told(other, one) == widened(other, one)
-    ledger.end_loads(["token-1"], START)
+    passed()
     assert told(one, None, one) is None
-    ledger.end_loads(["token-1"], START)
+    passed()
     assert told(replace(one, way="of other columns")) is None
     ledger.begin_loads({"token-1": other})
     assert store.loads.of(job.id) == {"token-1": opened(store, job, excerpt=other)}

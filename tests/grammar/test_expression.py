@@ -62,6 +62,13 @@ def test_an_expression_is_said_in_sparks_words(mysql: str, spark: str) -> None:
     assert spark == expression(mysql).spark()
 
 
+@pytest.mark.parametrize("call", ["PARSE_JSON(a)", "TO_NUMBER(a, '9')", "TO_CHAR(a, 'x')", "DATE_TRUNC('HOUR', a)"])
+def test_a_function_that_mysql_does_not_have_is_not_exchanged(call: str) -> None:
+    """Its name in another dialect is known to the parser, which would write the nearest thing of MySQL."""
+    with pytest.raises(SqlSyntaxError, match="is no function of MySQL's"):
+        expression(f"b = {call}")
+
+
 @pytest.mark.parametrize(
     ("mysql", "reason", "near"),
     [

@@ -148,7 +148,7 @@ class GivenChanges:
     table: tuple[str, str] = ("shop", "orders")
     told: SourceTable | Reshaped | None = None
 
-    def decode(self, _unheld: object = None) -> pa.Table:
+    def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         kinds, ids, versions = zip(*self.rows, strict=True)
         return pa.table(
             {"id": pa.array(ids, pa.int64()), "version": pa.array(versions, pa.int64()), OP: pa.array(kinds, pa.int8())}
@@ -163,7 +163,7 @@ class SlowChanges:
     table: tuple[str, str] = ("shop", "orders")
     told: SourceTable | None = None
 
-    def decode(self, _unheld: object = None) -> pa.Table:
+    def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         self.begun.touch()
         threading.Event().wait(2 * HANG_SECOND)
         raise AssertionError("nobody waited for it")
@@ -217,7 +217,7 @@ class ScriptedChanges:
     told: SourceTable | None = None
     half: int | None = None  # one of its two rows
 
-    def decode(self, _unheld: object = None) -> pa.Table:
+    def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         ids = [self.number, self.number - 1] if self.number > 1 else [self.number]
         kinds = [ChangeKind.INSERT, ChangeKind.UPDATE][: len(ids)]
         if self.half is not None:
@@ -251,7 +251,7 @@ class MemoryLake:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_whole(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str) -> None:
         if self.broken is not None:
             raise self.broken
 

@@ -23,6 +23,7 @@ from tests.support.until import until
 FIRST_KEY: Final = 10**9  # of its rows; the sources' are below
 KEYS: Final = {"things": "id", "tags": "thing"}
 IDENTIFIERS: Final = {"things": "id", "tags": "tag, thing"}
+LATER: Final = "2999-01-01 00:00:00"  # than any snapshot
 ANCESTORS: Final = 6  # so many are looked at for one to go back to
 ROWS: Final = {
     "things": "SELECT id, -1, 1.5, 'not ours', NULL FROM range({first}, {last})",
@@ -139,7 +140,9 @@ class Engine:
                 every = self._dice.choice(("'rewrite-all', 'true'", "'min-input-files', '2'"))
                 return f"CALL lake.system.rewrite_data_files(table => 'shop.{table}', options => map({every}))"
             case "expire":
-                return f"CALL lake.system.expire_snapshots(table => 'shop.{table}', retain_last => 1)"
+                # without a time only those go that are more than five days old
+                expired = f"older_than => TIMESTAMP '{LATER}', retain_last => 1"
+                return f"CALL lake.system.expire_snapshots(table => 'shop.{table}', {expired})"
             case "spec":
                 place = self._dice.choice(("ADD", "DROP"))
                 return f"ALTER TABLE {path} {place} PARTITION FIELD bucket(2, {KEYS[table]})"

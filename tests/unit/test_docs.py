@@ -1,12 +1,14 @@
 import ast
 import importlib.util
+import itertools
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from syncmgr.job.failure import TREATMENTS
+from syncmgr.job.channel.channel_state import BACK, STOP_ADVICE
+from syncmgr.job.failure import TREATMENTS, JobKind
 
 ROOT = Path(__file__).parents[2]
 CHANGES = ("Upgrade", "Added", "Changed", "Fixed", "Security")
@@ -48,6 +50,18 @@ def test_each_error_of_a_job_has_its_line_for_the_operator() -> None:
     for first, last in re.findall(r"\b(\d{4,5})(?: to (\d{5}))?\b", text):
         told |= set(range(int(first), int(last or first) + 1))
     assert [code for code in TREATMENTS if code.number not in told] == []
+
+
+def test_each_advice_of_the_first_night_is_one_that_a_job_gets() -> None:
+    """docs/first_night.md: the lines `advice:` are in the words that the tables of the code have today."""
+    flags = itertools.product((False, True), repeat=4)
+    kinds = [
+        JobKind(has_rows=rows, has_others=others, runs=runs, shares=shares) for rows, others, runs, shares in flags
+    ]
+    given = {each.told(kind) for each in TREATMENTS.values() for kind in kinds} | {*STOP_ADVICE.values(), BACK, "NULL"}
+    shown = re.findall(r"^ *advice: (.*)$", (ROOT / "docs" / "first_night.md").read_text(), re.MULTILINE)
+    assert shown
+    assert [text for text in shown if text not in given] == []
 
 
 def promises() -> list[str]:

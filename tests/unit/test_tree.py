@@ -1,6 +1,7 @@
 """The tree of the product, as docs/architecture.md opens with it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,13 @@ def attributes(of: ast.ClassDef) -> set[str]:
 
 
 # Frozen values, a field for each column, property or setting that they stand for.
-RECORDS = {"Limits": 27, "ChannelDescription": 20, "MysqlDescription": 17, "SyncJob": 17, "ChannelCommit": 16}
+RECORDS = {
+    "syncmgr/console/limits.py:Limits": 27,
+    "syncmgr/job/channel/description.py:ChannelDescription": 20,
+    "syncmgr/sources/mysql/description.py:MysqlDescription": 17,
+    "syncmgr/job/sync_job.py:SyncJob": 18,
+    "syncmgr/job/epoch.py:ChannelCommit": 16,
+}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
@@ -71,4 +78,54 @@ def test_what_a_class_remembers_can_be_kept_in_mind(module: Path) -> None:
     """At most 15 attributes, but for five frozen values."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.ClassDef):
-            assert len(attributes(node)) <= RECORDS.get(node.name, MOST_ATTRIBUTES), node.name
+            name = f"{module.relative_to(ROOT)}:{node.name}"
+            assert len(attributes(node)) <= RECORDS.get(name, MOST_ATTRIBUTES), name
+
+
+@pytest.mark.parametrize(
+    "module", [path for path in MODULES if path.name != "__init__.py"], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_a_module_says_what_it_owns_and_must_not_know(module: Path) -> None:
+    """Both lines are in the docstring at its top."""
+    said = ast.get_docstring(ast.parse(module.read_text())) or ""
+    assert re.search(r"^Owns: ", said, re.MULTILINE)
+    assert re.search(r"^Must not know: ", said, re.MULTILINE)
+
+
+UNIT = ROOT / "tests" / "unit"
+OF_NO_MODULE = {
+    "console/statements/test_session_values.py": "small tables and functions of several modules",
+    "job/ddl/test_dated.py": "one setting of a server, through all of job/ddl",
+    "job/ddl/test_ported_ddl.py": "cases in files, through all of job/ddl",
+    "job/test_advice_held.py": "which other tests hold the table of errors",
+    "lake/test_iceberg_model.py": "commits and upkeep of a table beside another writer",
+    "pipeline/test_gathering.py": "committer and ledger: epochs that wait for a channel",
+    "pipeline/test_reshaped.py": "committer and snapshot: epochs of an earlier life of a table",
+    "sources/canal/test_again.py": "sorter and history: canal connects again to a server",
+    "sources/canal/test_away.py": "sorter and history: canal changes to another server",
+    "sources/canal/test_proto.py": "the modules that protoc generates",
+    "sources/canal/test_torn_elsewhere.py": "sorter and history: a torn transaction and another server",
+    "sources/mysql/binlog/test_hostile_events.py": "every reader of bytes of a server",
+    "sources/mysql/binlog/test_torn.py": "router and source: a transaction larger than a batch",
+    "sources/mysql/test_garbage.py": "every reader of bytes of a server",
+    "sources/mysql/values/test_charset_keys.py": "charsets and values: texts of a key",
+    "sources/mysql/values/test_row_images.py": "decoder and table map: rows that lack columns",
+    "sources/test_descriptions.py": "the descriptions of all sources",
+    "test_collection.py": "tests/conftest.py",
+    "test_docs.py": "docs/",
+    "test_environment.py": "bin/start_fe.sh",
+    "test_report.py": "tests/support/report.py",
+    "test_script.py": "bin/test.sh",
+    "test_torture_figures.py": "tests/torture/figures.py",
+    "test_tree.py": "the tree",
+}
+
+
+def test_unit_tests_mirror_the_product() -> None:
+    """tests/unit/job/test_x.py is about syncmgr/job/x.py, but for those of several modules, and of none."""
+    tests = {str(path.relative_to(UNIT)): path for path in UNIT.rglob("test_*.py")}
+    product = ROOT / "syncmgr"
+    astray = {
+        name for name in tests if not (product / name).with_name(tests[name].name.removeprefix("test_")).is_file()
+    }
+    assert astray == OF_NO_MODULE.keys()

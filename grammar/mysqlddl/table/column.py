@@ -13,8 +13,8 @@ from mysqlddl.table.charsets import NATIONAL, charset_name, charset_of
 from mysqlddl.table.constant import constant
 from mysqlddl.table.keys import references
 from mysqlddl.words import NAME, STRING, WORD, Token, Words, until
-from syncmgr.job.types.column_type import of_bytes, sized, source_column
-from syncmgr.job.types.schema import BYTES, SourceColumn
+from syncmgr.job.types.column_type import of_bytes, of_text, sized, source_column
+from syncmgr.job.types.schema import BYTES, LABELLED, TEXT, SourceColumn
 
 _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what they mean
     "DOUBLE PRECISION": "double",
@@ -112,11 +112,18 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
         found = replace(found, column=replace(column, nullable=False))
     while (more := _attribute(words, found)) is not None:
         found = more
-    column = of_bytes(found.column) if found.column.charset == "binary" else found.column
-    found = replace(found, column=sized(column, None) if column.type in BYTES else column)
+    found = replace(found, column=_with_charset(found.column))
     if not timestamp or found.column.nullable or found.computed:
         return found
     return replace(found, dated=undeclared or words.modes.mariadb, undeclared=undeclared)
+
+
+def _with_charset(column: SourceColumn) -> SourceColumn:
+    """With binary, texts become bytes. A type that is no text may have a charset stated, which means nothing."""
+    column = of_bytes(column) if column.charset == "binary" else column
+    if column.type not in TEXT | LABELLED:
+        column = replace(column, charset=None)
+    return sized(column, None) if column.type in BYTES else column
 
 
 def place(words: Words) -> Place | None:
@@ -131,6 +138,7 @@ def _type(words: Words, name: str) -> tuple[SourceColumn, bool]:
     phrase = words.skip_phrase(_SPELLED)
     word = _PHRASES[phrase] if phrase else _type_word(words)
     word = "float" if phrase == "REAL" and words.modes.short_reals else word
+    word = "datetime" if words.modes.maxdb and word == "timestamp" else word
     national = word.startswith("national ")
     arguments = _arguments(words)
     if words.modes.oracle:
@@ -188,14 +196,13 @@ def _nullability(words: Words, found: ColumnDefinition) -> ColumnDefinition | No
 
 
 def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
-    """COLLATE determines the charset if nothing else does: collations begin with its name."""
+    """COLLATE determines the charset, too: most collations begin with its name."""
     if words.skip("CHARACTER", "SET") or words.skip("CHARSET") or words.skip("CHAR", "SET"):
         words.skip("=")
         return replace(found, column=replace(found.column, charset=charset_name(words)))
     if words.skip("COLLATE"):
         words.skip("=")
-        charset = charset_of(words.name().lower())
-        return found if found.column.charset else replace(found, column=replace(found.column, charset=charset))
+        return replace(found, column=_collated(found.column, words.name().lower(), mariadb=words.modes.mariadb))
     if words.skip("ASCII"):
         return replace(found, column=replace(found.column, charset="latin1"))
     if words.skip("UNICODE"):
@@ -203,6 +210,12 @@ def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("BYTE"):
         return replace(found, column=replace(found.column, charset="binary"))
     return found if words.skip("BINARY") else None
+
+
+def _collated(column: SourceColumn, collation: str, *, mariadb: bool) -> SourceColumn:
+    """MariaDB makes texts of bytes that have another one than binary."""
+    column = replace(column, charset=charset_of(collation) or column.charset)
+    return of_text(column) if mariadb and collation != "binary" else column
 
 
 def _value(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:

@@ -6,11 +6,12 @@ Must not know: columns, where a text ends.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from mysqlddl.nodes import Default, DefaultKind
 from mysqlddl.words import BITS, NUMBER, STRING, Modes, Token, Words
-from syncmgr.job.types.charset import LIKE_ASCII
+from syncmgr.job.types.charset import ALL_OF_UNICODE, EVERYWHERE, LIKE_ASCII
 
 MAX_BRACKETS: Final = 4  # around a constant
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
@@ -23,6 +24,7 @@ _INTRODUCERS: Final = frozenset(  # before a text; one of ASCII is the same in a
     {"N", "_UTF8", "_BINARY", *(f"_{name.upper()}" for name in LIKE_ASCII)}
 )
 _DOCUMENTS: Final[Mapping[str, str]] = {"JSON_OBJECT": "{}", "JSON_ARRAY": "[]"}
+_LAST_OF_TWO_BYTES: Final = "\uffff"
 _MAX_WHOLE: Final = 2**63
 
 
@@ -39,12 +41,44 @@ def constant(tokens: list[Token], modes: Modes, depth: int = 0) -> Default | Non
         unsaid = found is not None and found.kind is DefaultKind.NOW and not found.text and not modes.mariadb
         return Default(kind=DefaultKind.NOW, text="0") if unsaid else found
     found = next((found for rule in _DEFAULTS if (found := rule(tokens)) is not None), None)
-    return None if found is not None and modes.narrow and _is_converted(found, tokens[0]) else found
+    return found if found is None or found.kind is not DefaultKind.STRING else _in_session(found, tokens, modes)
 
 
-def _is_converted(found: Default, first: Token) -> bool:
-    """An introducer says the charset of a text itself."""
-    return found.kind is DefaultKind.STRING and not found.text.isascii() and first.word not in _INTRODUCERS
+def _in_session(found: Default, tokens: list[Token], modes: Modes) -> Default | None:
+    """As the session means a string; None: it means another one, or which one is not known."""
+    if not found.text and modes.empty_nulls:
+        return Default(kind=DefaultKind.NULL)
+    first = tokens[0]
+    if first.word in {*_DATED, *_DOCUMENTS}:
+        return found
+    introduced, alike = first.kind != STRING, _is_alike(found.text, modes)
+    if not alike and len(tokens) > 1 + introduced:
+        return None  # the servers convert all strings but the first one twice
+    if introduced:
+        known = found.text.isascii() or modes.client.startswith("utf8")  # it has the client's bytes
+        return replace(found, charset="binary" if first.word == "_BINARY" else found.charset) if known else None
+    return replace(found, charset=modes.connection) if alike or _is_kept(found.text, modes) else None
+
+
+def _is_alike(text: str, modes: Modes) -> bool:
+    """Whether the conversion to the connection's charset leaves its bytes as they are."""
+    if EVERYWHERE.fullmatch(text):
+        return modes.connection in {modes.client, *LIKE_ASCII, "swe7"}
+    return modes.connection == modes.client != "swe7"
+
+
+def _is_kept(text: str, modes: Modes) -> bool:
+    """Whether that conversion leaves it the same text. What is from or to binary is copied."""
+    if "binary" in {modes.client, modes.connection}:
+        other = modes.connection if modes.client == "binary" else modes.client
+        return other.startswith("utf8") or (text.isascii() and other in LIKE_ASCII)
+    if EVERYWHERE.fullmatch(text):
+        return True
+    if modes.client == "swe7":  # its @, [ and others are letters
+        return False
+    if modes.connection in {"ucs2", "utf8mb3"}:
+        return max(text) <= _LAST_OF_TWO_BYTES
+    return modes.connection in ALL_OF_UNICODE or (text.isascii() and modes.connection in LIKE_ASCII)
 
 
 def _null(tokens: list[Token]) -> Default | None:

@@ -20,6 +20,8 @@ _TOKEN: Final = re.compile(
 )
 _SECRET: Final = re.compile(r"password|passwd|secret", re.IGNORECASE)
 _ANY: Final = re.compile(r"password|passwd|secret|identified", re.IGNORECASE)
+_UNENDED: Final = re.compile(r"""(?:password|passwd|secret)\s*[=:]\s*["']\Z""", re.IGNORECASE)  # it ends before a value
+_BETWEEN: Final = re.compile(r"""["']\s*[=:]\s*["']""")  # of a name and a value: the name lacks its first quote
 _ENDS: Final = frozenset("(),;")  # and whitespace: none of a value without quotes
 _SIGNS: Final = frozenset("+-=")  # a secret follows them, possibly after spaces
 
@@ -43,7 +45,8 @@ def mask(sql: str) -> str:
         if match["gap"]:
             pieces.append(piece)
             continue
-        if _is_value(before, last, all_secret=all_secret) and piece not in _ENDS:
+        follows = _is_value(before, last, all_secret=all_secret) or _is_mistyped(before, last, match)
+        if follows and piece not in _ENDS:
             bare = "" if match["text"] else piece
             pieces.append(STARS)
         else:
@@ -55,9 +58,17 @@ def mask(sql: str) -> str:
 
 def _is_value(before: str, last: str, *, all_secret: bool) -> bool:
     """Whether a secret follows these tokens, whatever it looks like."""
-    if last == "=":
+    if last in {"=", ":"}:
         return all_secret or _SECRET.search(before) is not None
     return all_secret and last.upper() == "BY"
+
+
+def _is_mistyped(before: str, last: str, match: re.Match[str]) -> bool:
+    """Whether a secret follows these tokens if a sign or a quote before it was forgotten."""
+    if _BETWEEN.fullmatch(last):
+        return _SECRET.search(before) is not None
+    follows = match["text"] is not None and _BETWEEN.fullmatch(match["text"]) is None and _SECRET.search(last)
+    return bool(follows or _UNENDED.search(last))
 
 
 def _goes_on(bare: str, match: re.Match[str]) -> bool:

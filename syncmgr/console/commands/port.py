@@ -1,4 +1,8 @@
-"""What the commands need from the part that runs statements."""
+"""What the commands need from the part that runs statements.
+
+Owns: the interface of a session to the commands of the protocol.
+Must not know: statements, jobs, the lake, who implements it.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol

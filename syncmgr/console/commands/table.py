@@ -1,5 +1,8 @@
 """Which function answers which command.
 
+Owns: the table of commands.
+Must not know: what a command does, packets.
+
 CHANGE_USER is not here: it is a login, and QUIT answers nothing.
 """
 

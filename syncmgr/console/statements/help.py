@@ -46,10 +46,69 @@ def _plain(markdown: str) -> str:
 
 
 _OF_JOBS: Final = [Property(each.name, str(each.default), each.doc) for each in SETTINGS if each.job]
+_OF_SOURCES: Final = "\n\n".join(
+    f'FROM BINLOG, if "type" = "{name}":\n{_explained(kind.properties)}' for name, kind in KINDS.items()
+)
 _MUTABLE: Final = ", ".join(each.name for each in SETTINGS if each.mutable)
 _GLOBAL: Final = " and ".join(each for each in Privilege if each in ANYWHERE_ONLY)
 _OTHERS: Final = ", ".join(each for each in Privilege if each not in ANYWHERE_ONLY)
 
+
+# What ALTER SYNC JOB does; those with keywords also have a page of their own.
+CLAUSES: Final = (
+    Topic(
+        name="SET",
+        syntax='ALTER SYNC JOB [db.]job SET ("key" = "value", ...)',
+        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on with the new values.
+Those of FROM BINLOG stay: for a new password or host, STOP the job and create it with the position of Status
+as "start". The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.""",
+        example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
+    ),
+    Topic(
+        name="ADD TABLE",
+        syntax="ALTER SYNC JOB [db.]job ADD TABLE channel [, ...]",
+        says="""ADD TABLE takes channels as CREATE SYNC does (see HELP CREATE SYNC JOB); INTO db.* makes their targets.
+Their rows are read while the other tables keep streaming, whatever the "start" of the job was.""",
+        example="ALTER SYNC JOB demo.job1 ADD TABLE FROM shop.lines INTO demo.*",
+        keywords=("CHANNEL",),
+    ),
+    Topic(
+        name="DROP TABLE",
+        syntax="ALTER SYNC JOB [db.]job DROP TABLE [db.]source_table",
+        says="DROP TABLE removes a channel; its target table is kept.",
+        example="ALTER SYNC JOB demo.job1 DROP TABLE shop.lines",
+    ),
+    Topic(
+        name="RESYNC TABLE",
+        syntax="ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]",
+        says="""RESYNC TABLE reads a table again and replaces its rows in one commit, and its columns too if the table
+was stopped. With WHERE it replaces only some keys: the condition compares columns of the key with constants.
+A paused job does so after RESUME.""",
+        example="ALTER SYNC JOB demo.job1 RESYNC TABLE shop.lines WHERE id BETWEEN 1000 AND 2000",
+        keywords=("CHANNEL",),
+    ),
+    Topic(
+        name="RENAME",
+        syntax="ALTER SYNC JOB [db.]job RENAME TO new_name",
+        says="RENAME gives the job another name in its database.",
+        example="ALTER SYNC JOB demo.job1 RENAME TO job2",
+    ),
+    Topic(
+        name="SKIP DDL",
+        syntax="ALTER SYNC JOB [db.]job SKIP DDL",
+        says="""SKIP DDL skips the statement that paused the job: the target is not changed, and you make sure that it
+fits. The statement is in Msg and in information_schema.sync_ddl. SKIP DDL takes effect at RESUME.""",
+        example="ALTER SYNC JOB demo.job1 SKIP DDL",
+        keywords=("DDL",),
+    ),
+    Topic(
+        name="APPLY DDL",
+        syntax="ALTER SYNC JOB [db.]job APPLY DDL 'statement'",
+        says="""APPLY DDL applies another statement to the target instead of the one that paused the job, at RESUME.""",
+        example="ALTER SYNC JOB demo.job1 APPLY DDL 'ALTER TABLE shop.lines DROP COLUMN note'",
+        keywords=("DDL",),
+    ),
+)
 
 TOPICS: Final = (
     Topic(
@@ -70,11 +129,7 @@ every source column.
 A pattern is LIKE 'shop\\_%.orders' or REGEXP '^shop_[0-9]+\\.orders$', matched against database.table. EXCLUDE takes
 tables and patterns. A name is never a pattern.
 
-FROM BINLOG, if "type" = "mysql":
-{_explained(KINDS["mysql"].properties)}
-
-FROM BINLOG, if "type" = "canal":
-{_explained(KINDS["canal"].properties)}
+{_OF_SOURCES}
 
 PROPERTIES, what the job does when the source changes:
 {_explained(JOB_PROPERTIES)}
@@ -99,25 +154,12 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     ),
     Topic(
         name="ALTER SYNC JOB",
-        syntax="""ALTER SYNC JOB [db.]job SET ("key" = "value", ...)
-ALTER SYNC JOB [db.]job ADD TABLE channel [, ...]
-ALTER SYNC JOB [db.]job DROP TABLE [db.]source_table
-ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]
-ALTER SYNC JOB [db.]job RENAME TO new_name
-ALTER SYNC JOB [db.]job SKIP DDL
-ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
-        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on with the new values.
-Those of FROM BINLOG stay: for a new password or host, STOP the job and create it with the position of Status
-as "start". The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.
-ADD TABLE takes channels as CREATE SYNC does. Their rows are read while the other tables keep streaming.
-DROP TABLE removes a channel; its target table is kept. RESYNC TABLE reads a table again and replaces its rows in one
-commit, and its columns too if the table was stopped. With WHERE it replaces only some keys: the condition compares
-columns of the key with constants.
-SKIP DDL skips the statement that paused the job: the target is not changed, and you make sure that it fits.
-APPLY DDL applies another statement to the target instead. Both take effect at RESUME.""",
+        syntax="\n".join(clause.syntax for clause in CLAUSES),
+        says="\n".join(clause.says for clause in CLAUSES),
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
         keywords=("SYNC", "JOB", "BINLOG", "DDL"),
     ),
+    *(clause for clause in CLAUSES if clause.keywords),
     Topic(
         name="PAUSE SYNC JOB",
         syntax="PAUSE SYNC JOB [db.]job",

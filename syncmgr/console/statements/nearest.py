@@ -1,21 +1,38 @@
 """What may have been meant by a name that does not exist.
 
-Owns: which errors are about such a name, and among which names the nearest is searched.
+Owns: which errors are about such a name, among which names the nearest is searched, where a property belongs.
 Must not know: sessions, statements; who may see what: it asks a catalog that hides what the caller may not see.
 """
 
+import difflib
 from contextlib import suppress
+from functools import cache
 from typing import Final
 
-from syncmgr.config.settings import did_you_mean
-from syncmgr.console.authorization import Authorized, AuthorizedCatalog
+from syncmgr.config.settings import LONGEST_NAME, SETTINGS, did_you_mean
+from syncmgr.console.authorization import Authorized
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.job_properties import JOB_PROPERTIES, PROPERTIES
+from syncmgr.job.source import BINLOG
+from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.sources.registry import KINDS
 
 MOST_JOBS: Final = 3
+CONF: Final = "conf/fe.conf, for all jobs"
+FIXED: Final = (
+    ', which ALTER SYNC JOB ... SET cannot change: STOP the job, and create it with the position of Status as "start"'
+)
+OTHER_LAKE: Final = (
+    "; the metadata has sync jobs of it: unless they were stopped, lake_dir in conf/fe.conf, or the catalog of "
+    "spark.sql.catalog.lake, is not that of these jobs: set it right and restart the frontend"
+)
+OF_REPLICA: Final = frozenset({"snapshot.port", "snapshot.user", "snapshot.password"})
 
 
 def with_nearest(error: SyncError, house: Authorized) -> SyncError:
     """The error, with the name that resembles the one in it. Blocks."""
+    if error.code is Code.PROPERTY_UNKNOWN:
+        return at_home(error)
     with suppress(SyncError):  # a failed lookup is no reason for another error
         return error.saying(_hint(error, house))
     return error
@@ -29,19 +46,61 @@ def _hint(error: SyncError, house: Authorized) -> str:
         case Code.NO_DATABASE if "job" in told:
             return _elsewhere(told["job"], house) or did_you_mean(told["job"], _all_jobs(house))
         case Code.UNKNOWN_DATABASE:
-            return did_you_mean(told["db"], house.catalog.databases())
+            return did_you_mean(told["db"], house.catalog.databases()) or _of_another_lake(told["db"], house)
         case Code.NO_SUCH_TABLE:
-            return _of_table(told["db"], told["table"], house.catalog)
+            return _of_table(told["db"], told["table"], house)
         case Code.UNKNOWN_TABLE:
             db, _, table = told["table"].partition(".")
-            return _of_table(db, table, house.catalog)
+            return _of_table(db, table, house)
         case _:
             return ""
 
 
-def _of_table(db: str, table: str, catalog: AuthorizedCatalog) -> str:
-    databases = catalog.databases()
-    return did_you_mean(table, catalog.tables(db)) if db in databases else did_you_mean(db, databases)
+def at_home(error: SyncError) -> SyncError:
+    """That about an unknown property, with where it belongs, or where the one that resembles it most does."""
+    name, where = str(error.context["name"]), str(error.context["where"])
+    homes = [home for home, names in _homes().items() if name in names]
+    if len(name) > LONGEST_NAME:
+        return error
+    if where == BINLOG and name in OF_REPLICA:
+        hint = "; snapshot.host takes host:port, and is read with the user and the password of the source"
+    elif homes:
+        fixed = where == PROPERTIES and homes[0].startswith(BINLOG)
+        hint = f"; it belongs in {' or '.join(homes)}{FIXED if fixed else ''}"
+    else:
+        hint = _near_home(name, where)
+    return SyncError(error.code, **(error.context | {"hint": hint or error.context["hint"]}))
+
+
+def _near_home(name: str, where: str) -> str:
+    """Empty: the nearest name belongs where it was looked for, or there is none."""
+    folded = {each.casefold(): each for names in _homes().values() for each in names}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    homes = [home for home, names in _homes().items() if near and folded[near[0]] in names]
+    if not homes or any(home.startswith(where) for home in homes):
+        return ""
+    return f"; did you mean '{folded[near[0]]}', which belongs in {' or '.join(homes)}?"
+
+
+@cache
+def _homes() -> dict[str, list[str]]:
+    """The names of all properties, by where they belong."""
+    binlog = {f'{BINLOG} with "type" = "{kind}"': [p.name for p in KINDS[kind].properties] for kind in KINDS}
+    of_jobs = [*(p.name for p in JOB_PROPERTIES), *(s.name for s in SETTINGS if s.job)]
+    others = [s.name for s in SETTINGS if not s.job]
+    return {**binlog, f"{PROPERTIES} of the job": of_jobs, "CREATE TABLE": list(TABLE_PROPERTIES), CONF: others}
+
+
+def _of_table(db: str, table: str, house: Authorized) -> str:
+    databases = house.catalog.databases()
+    if db in databases:
+        return did_you_mean(table, house.catalog.tables(db))
+    return did_you_mean(db, databases) or _of_another_lake(db, house)
+
+
+def _of_another_lake(db: str, house: Authorized) -> str:
+    """Where there are jobs of a database that is not there."""
+    return OTHER_LAKE if house.jobs.names(db) else ""
 
 
 def _of_job(db: str, name: str, house: Authorized) -> str:

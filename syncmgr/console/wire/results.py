@@ -143,10 +143,6 @@ def text_row(row: Row, charset: Charset) -> bytes:
     return bytes(out)
 
 
-def binary_row(row: Row, columns: Sequence[Column], charset: Charset) -> bytes:
-    return _packed(row, [_packer(column, charset) for column in columns])
-
-
 def _packed(row: Row, packers: Sequence[Pack]) -> bytes:
     nulls = bytearray((len(row) + 9) // 8)
     out = bytearray()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from syncmgr.control.alter.arrivals import Arrivals, arrivals, unseen
-from syncmgr.control.alter.named_channel import kind_of, refuse_cancelled
+from syncmgr.control.alter.named_channel import kind_of, refuse_cancelled, refuse_lost
 from syncmgr.control.planning import Planner
 from syncmgr.control.statement_text import patterns, refuse_twice, with_channels
 from syncmgr.control.sync_request import Plan, Survey, SyncRequest, Table
@@ -54,12 +54,13 @@ class JoiningTables:
     def add(self, job: SyncJob, node: AddTables, plan: Plan, looked_at: SyncJob) -> None:
         """The job gets the planned channels, which its text names from now on. Their targets exist.
 
-        Raises STALE_JOB if the job is not the one that was examined.
+        Raises STALE_JOB if the job is not the one that was examined, POSITION_LOST_FOR_ALL.
         """
         refuse_cancelled(job)
+        refuse_lost(job, "ADD TABLE")
         _refuse_changed(job, looked_at)
         refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
-        refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
+        refuse_twice(f"{channel.target_db}.{channel.target_label}" for channel in (*job.channels, *plan.channels))
         joining = Arrivals(plans=(plan,), refused={}).joining
         self._jobs.alter(with_channels(job, node.channels), joining=joining)
 
@@ -92,4 +93,4 @@ def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:
 
 def _tables(job: SyncJob) -> frozenset[tuple[str, str, str]]:
     """What fills what."""
-    return frozenset((each.source.label, each.target_db, each.filled) for each in job.channels)
+    return frozenset((each.source.label, each.target_db, each.target_label) for each in job.channels)

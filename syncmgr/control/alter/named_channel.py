@@ -56,6 +56,12 @@ def refuse_cancelled(job: SyncJob) -> None:
         raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
 
 
+def refuse_lost(job: SyncJob, what: str) -> None:
+    """`what`: would bring rows of one table, which the job could not follow. Raises POSITION_LOST_FOR_ALL."""
+    if job.paused_by == Code.SOURCE_POSITION_LOST.number:
+        raise SyncError(Code.POSITION_LOST_FOR_ALL, what=what)
+
+
 def kind_of(job: SyncJob) -> str:
     """Of its source, as statements name it."""
     return job.source.kind.lower()

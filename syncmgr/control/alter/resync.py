@@ -8,7 +8,14 @@ Must not know: the runs of jobs, how rows are read.
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from syncmgr.control.alter.named_channel import kind_of, place, refuse_cancelled, resynced, source_name
+from syncmgr.control.alter.named_channel import (
+    kind_of,
+    place,
+    refuse_cancelled,
+    refuse_lost,
+    resynced,
+    source_name,
+)
 from syncmgr.control.planning import Planner
 from syncmgr.control.statement_text import excerpt
 from syncmgr.control.sync_request import Inspect
@@ -19,7 +26,7 @@ from syncmgr.job.ddl.stopped_table import made_anew, needs_all_rows
 from syncmgr.job.freshness import of_table
 from syncmgr.job.job_properties import parsed
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
+from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of, unfit
 from syncmgr.job.snapshot.resync_where import LEAVE_OUT
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobState
@@ -34,6 +41,7 @@ PLACE: Final = (
     "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
     f" {LEAVE_OUT}"
 )
+CHANGED: Final = f"another engine has replaced its target, or columns of it; {LEAVE_OUT}"
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
 
@@ -105,31 +113,44 @@ class Resyncs:
         """From the server's present position: what the table has missed comes with its rows."""
         load, at = self._store.loads.of(job.id).get(channel.token), self._store.epochs.progress(job.id)[channel.token]
         pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
-        read = None if load is None else load.stale
-        since = at.stale_since if at.resyncing else read
-        stale = of_table(channel, stale=since, waits=None, job=self._store.epochs.figures(job.id).synced_until)
         terms = terms_of(parsed(job.properties))
         try:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
         except SyncError as error:
             raise error.saying(f"; {made_anew(job.kind)}") from error
         again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
-        return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
+        return replace(renewal, channel=replace(again, stopped=None), stale_since=self._stale_since(job, channel))
+
+    def _stale_since(self, job: SyncJob, channel: ChannelDescription) -> float:
+        """The source time up to which the target is complete until its rows are there, if no change of them is
+        committed meanwhile. 0.0: not known.
+        """
+        load, at = self._store.loads.of(job.id).get(channel.token), self._store.epochs.progress(job.id)[channel.token]
+        waits = self._store.epochs.waiting(job.id).get(channel.token)
+        of_job = max(job.synced_until or 0.0, self._store.epochs.figures(job.id).synced_until or 0.0)
+        found = of_table(
+            channel,
+            stale=at.stale_since if at.resyncing else None if load is None else load.stale,
+            waits=None if waits is None else waits.since,
+            job=of_job or None,
+        )
+        return found or 0.0
 
     def store(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
         """Its rows, or those that match a condition, are read again, and replace those in the target."""
         channel = resynced(job, node.table)
         if Can.READ_ROWS not in job.source.can:
             raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {kind_of(job)}, which has no rows to read")
-        if job.paused_by == Code.SOURCE_POSITION_LOST.number:
-            raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
+        refuse_lost(job, f"RESYNC of table '{channel.source.label}'")
         assert looked_at is not None, "a table is looked at before it is read again"
         target, renewal = looked_at.target, looked_at.renewal
         excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
         if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
-        self._store.jobs.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
+        waits = renewal is None and not channel.keys  # a table with a key follows its changes meanwhile
+        stale = {channel.token: self._stale_since(job, channel)} if waits else {}
+        self._store.jobs.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed, stale=stale)
 
     def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
         """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
@@ -137,25 +158,41 @@ class Resyncs:
             raise SyncError(
                 Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
             )
-        reason = self._refusal(job, channel)
+        reason = self._refusal(job, channel, target)
         if reason:
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
         return excerpt(channel, target, where)
 
-    def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
+    def _refusal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> str:
         """Why a part of the rows is not enough; "": it is."""
         load = self._store.loads.of(job.id).get(channel.token)
         if channel.stopped is not None:
             return GAP
-        if load is not None and load.upper is None and load.excerpt is None:
+        if load is not None and not load.caught_up and load.excerpt is None:
             return OPEN
+        if self._is_changed(job, channel, target):
+            return CHANGED
         return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
     def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
         """Whether RESYNC of the whole table has to adapt channel and target to the present source: nothing else
         will.
         """
-        return self._stands(job, channel) or self._is_pending(job, channel) or _is_short(channel, target)
+        stands = self._stands(job, channel) or self._is_pending(job, channel)
+        return stands or self._is_changed(job, channel, target)
+
+    def _is_changed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
+        """Whether the target is no longer as the job left it, noticed or not."""
+        is_other = channel.part is None and self._is_other(job, channel, target)
+        return is_other or unfit(channel, target, checked=parsed(job.properties).checked)
+
+    def _is_other(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
+        """Whether it is another table, which lacks what the channel has committed."""
+        at = self._store.epochs.progress(job.id).get(channel.token)
+        if at is None:
+            return False
+        has_none = at.last_snapshot is not None and target.is_unused
+        return has_none or (at.last_epoch > 0 and channel.token not in target.writers)
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""
@@ -169,8 +206,3 @@ class Resyncs:
         load = self._store.loads.of(job.id).get(channel.token)
         waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
         return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
-
-
-def _is_short(channel: ChannelDescription, target: TargetTable) -> bool:
-    """Whether the target lacks a column that the channel fills, like a restored older state: no commit succeeds."""
-    return any(target.column(mapped.target) is None for mapped in channel.columns)

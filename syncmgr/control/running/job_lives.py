@@ -6,7 +6,7 @@ Must not know: statements, processes, sources, Spark. The rules are in job/.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -16,7 +16,9 @@ from syncmgr.control.statement_text import patterns
 from syncmgr.control.sync_request import Table
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import FailType, fail_type, is_due
+from syncmgr.job.backoff import is_due
+from syncmgr.job.ddl.ddl_plan import Told
+from syncmgr.job.failure import FailType, fail_type
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
@@ -26,9 +28,17 @@ REMEMBER_SECOND: Final = 60.0  # how often the metadata record how far a source 
 
 log = logging.getLogger(__name__)
 
-OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None]
+OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, Told] | None]
+OnUnloggedTables = Callable[[Collection[Table]], None]
 StartRun = Callable[
-    [SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None], OnArrival], Run
+    [
+        SyncJob,
+        Callable[[SyncError | None], None],
+        Callable[[SyncError | None, FailType], None],
+        OnArrival,
+        OnUnloggedTables,
+    ],
+    Run,
 ]
 
 
@@ -54,6 +64,7 @@ class JobLives:
         self._let_go = let_go
         self._drop_staged = drop_staged
         self._keep_cancelled_second = keep_cancelled_second
+        self._down = set[str]()  # what was not stored when it was last tried
         self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
 
     def recover(self) -> None:
@@ -73,7 +84,7 @@ class JobLives:
         metadata do not answer, which the lease reports.
         """
         now = time.time()
-        with self._runs.changing, _unless_down():
+        with self._runs.changing, self._unless_down("jobs are neither started nor resumed"):
             if self._runs.closing:
                 return
             for job in self._jobs.all(live=True):
@@ -109,7 +120,7 @@ class JobLives:
         if not self._let_go(job):
             self._jobs.save(job.on(JobEvent.TARGET_DROPPED, at=now))
             return
-        self._jobs.part(job.id)
+        self._jobs.apply_pending(job.id)
         stored = self._jobs.by_id(job.id)
         assert stored is not None, "only a cancelled job is forgotten"
         job = self._jobs.save(stored.on(JobEvent.STARTED, at=now))
@@ -119,6 +130,7 @@ class JobLives:
             lambda error: self._on_trouble(job.id, error),
             lambda error, kind: self._on_end(job.id, error, kind),
             lambda tables, behind: self._new_tables.arrived(job.id, tables, behind),
+            lambda tables: self._new_tables.sighted(job.id, tables),
         )
         self._runs.add(job.id, run)
         run.start()
@@ -126,7 +138,7 @@ class JobLives:
         self._new_tables.started(job.id, run)
 
     def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
-        with self._runs.changing, _unless_down():
+        with self._runs.changing, self._unless_down(f"job {job_id}: its trouble is not stored"):
             job = self._jobs.by_id(job_id)
             if job is None or job.state is not JobState.RUNNING:
                 return
@@ -136,36 +148,50 @@ class JobLives:
             if fail is not None and (job.fail is None or job.fail.code != fail.code):
                 log.warning("job %s.%s: %s", job.db, job.name, error)
             if fail is None and job.fail is not None:
-                log.info("job %s.%s: goes on; past is: %s", job.db, job.name, job.fail.message)
+                log.info("job %s.%s: resumed after: %s", job.db, job.name, job.fail.message)
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()
-        with self._runs.changing, _unless_down():
+        with self._runs.changing, self._unless_down(f"job {job_id}: its end is not stored"):
             run = self._runs.remove(job_id)
             if run is not None:
                 self._jobs.keep_synced_until(job_id, run.synced_until())
             job = self._jobs.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
-                after = self._jobs.save(job.failed(error, kind, at=now))
-                log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
+                self._fail(job, error, kind, now)
         self.wake()
+
+    def _fail(self, job: SyncJob, error: SyncError, kind: FailType, now: float) -> None:
+        """Unless it was altered meanwhile: a tick starts it with what is stored, which may be the cure."""
+        if self._runs.is_outdated(job.id):
+            log.warning("job %s.%s: starts again, as it was altered: %s", job.db, job.name, error)
+            return
+        after = self._jobs.save(job.failed(error, kind, at=now))
+        log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
+
+    @contextmanager
+    def _unless_down(self, what: str) -> Iterator[None]:
+        """What cannot be stored is logged once: there will be another report, and a tick handles what has ended
+        unreported.
+        """
+        try:
+            yield
+        except SyncError as error:
+            if error.code is not Code.META_DOWN:
+                raise
+            if what not in self._down:
+                log.warning("%s: %s", what, error)
+            self._down.add(what)
+        else:
+            self._down.discard(what)
 
 
 @contextmanager
 def _logged(job: str) -> Iterator[None]:
-    """A failure with one job does not affect the others."""
+    """A failure with one job does not affect the others, unless it is none of the job."""
     try:
         yield
-    except Exception:
-        log.exception("a job could not be tended", extra={"job": job})
-
-
-@contextmanager
-def _unless_down() -> Iterator[None]:
-    """What cannot be stored is logged: there will be another report, and a tick handles what has ended unreported."""
-    try:
-        yield
-    except SyncError as error:
-        if error.code is not Code.META_DOWN:
+    except Exception as error:
+        if isinstance(error, SyncError) and error.code is Code.META_DOWN:
             raise
-        log.warning("a report was not stored: %s", error)
+        log.exception("a job could not be tended", extra={"job": job})

@@ -41,6 +41,7 @@ class LiveRuns:
     def __init__(self, jobs: JobStore) -> None:
         self._jobs = jobs
         self._runs: dict[JobId, Run] = {}
+        self._outdated = set[JobId]()
         self.changing = threading.RLock()
         self.closing = False
 
@@ -50,6 +51,7 @@ class LiveRuns:
 
     def add(self, job_id: JobId, run: Run) -> None:
         self._runs[job_id] = run
+        self._outdated.discard(job_id)
 
     def remove(self, job_id: JobId) -> Run | None:
         return self._runs.pop(job_id, None)
@@ -58,9 +60,17 @@ class LiveRuns:
         """The run commits what it has read and ends; a tick starts the next with what is stored."""
         run = self._runs.get(job_id)
         if run is None:
-            self._jobs.part(job_id)
+            self._jobs.apply_pending(job_id)
         else:
-            run.finish()
+            self._finish(job_id, run)
+
+    def _finish(self, job_id: JobId, run: Run) -> None:
+        self._outdated.add(job_id)
+        run.finish()
+
+    def is_outdated(self, job_id: JobId) -> bool:
+        """Whether the job was changed since its last run began, so that what ends that run may not end the next."""
+        return job_id in self._outdated
 
     @contextmanager
     def unless_unanswered(self, job_id: JobId) -> Iterator[None]:
@@ -72,7 +82,7 @@ class LiveRuns:
         except SyncError as error:
             run = self._runs.get(job_id)
             if error.code is Code.META_DOWN and run is not None:
-                run.finish()
+                self._finish(job_id, run)
             raise
 
     def wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, Protocol
 
 from syncmgr.control.alter.arrivals import Arrivals
@@ -19,10 +20,10 @@ from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.control.sync_request import Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl.ddl_plan import found_there
+from syncmgr.job.ddl.ddl_plan import Told, found_there
 from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.source import SourceDescription
+from syncmgr.job.source import Caveat, SourceDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store
@@ -57,19 +58,31 @@ class NewTables:
         self._binlog = binlog
         self._joining = joining
         self._runs = runs
-        self._unseen: set[JobId] = set()  # whose last run may have missed tables that match its new patterns
+        self._unseen: dict[JobId, int] = {}  # whose runs may have missed tables of their patterns, by the newest doubt
+        self._doubts = count()
 
     def expect(self, job_id: JobId) -> None:
         """A run of that job may have missed tables that match its patterns: the next one looks for them."""
-        self._unseen.add(job_id)
+        self._unseen[job_id] = next(self._doubts)
 
     def started(self, job_id: JobId, run: Run) -> None:
         if job_id in self._unseen:
-            threading.Thread(target=self._look, args=(job_id, run), name="look", daemon=True).start()
+            self._begin_look(job_id, run, frozenset())
 
-    def arrived(
-        self, job_id: JobId, tables: Collection[Table], behind: Position | None
-    ) -> dict[Table, SyncError | None] | None:
+    def sighted(self, job_id: JobId, tables: Collection[Table]) -> None:
+        """Something of these tables came, though the run has read no statement that creates them: they were created
+        where nothing is logged. Returns at once.
+        """
+        self.expect(job_id)
+        run = self._runs.of(job_id)
+        if run is not None:
+            self._begin_look(job_id, run, frozenset(tables))
+
+    def _begin_look(self, job_id: JobId, run: Run, sighted: frozenset[Table]) -> None:
+        args = (job_id, run, self._unseen.get(job_id), sighted)
+        threading.Thread(target=self._look, args=args, name="look", daemon=True).start()
+
+    def arrived(self, job_id: JobId, tables: Collection[Table], behind: Position | None) -> dict[Table, Told] | None:
         """Along with the reported ones, what the binlog names after that place joins, so that one run serves many.
 
         None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
@@ -91,29 +104,43 @@ class NewTables:
             if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE}:
                 raise
             return None
-        joined = coming.tables | taken
+        joined, warned = coming.tables | taken, _warned(job, coming)
+        for table, caveat in warned.items():
+            log.warning("job %s: %s", job_id, caveat.text)
+            if behind is not None and table not in tables:  # its own statement finds it joined, and reports nothing
+                self._store.ddl.note(job_id, found_there(behind, time.time(), table, caveat))
         gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
         told = (table for table in tables if table not in coming.waits)
-        return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
+        return {table: warned.get(table) if table in joined else coming.refused.get(table, gone) for table in told}
 
-    def _look(self, job_id: JobId, run: Run) -> None:
-        """For tables whose statements were read by a run that ignored them. This run reports what it reads itself, so
-        they join once it has read everything that the server had when it was queried for its tables.
+    def _look(self, job_id: JobId, run: Run, doubt: int | None, sighted: frozenset[Table]) -> None:
+        """For tables whose statements were read by a run that ignored them, or are in no binlog. This run reports what
+        it reads itself, so they join once it has read everything that the server had when it was queried for its
+        tables.
         """
         missed: _Missed | None = None
         while self._runs.of(job_id) is run and not self._runs.closing:
             try:
-                missed = missed or self._missed(job_id)
-                if self._took_in(job_id, missed):
-                    self._unseen.discard(job_id)
+                missed = missed or self._missed(job_id, sighted)
+                if missed is None or self._took_in(job_id, missed):
+                    self._settle(job_id, doubt)
                     return
             except SyncError as error:
                 log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
             run.join(LOOK_SECOND)  # if it ends, the next one looks
 
-    def _missed(self, job_id: JobId) -> "_Missed":
+    def _settle(self, job_id: JobId, doubt: int | None) -> None:
+        """Unless there is a newer doubt."""
+        if self._unseen.get(job_id) == doubt:
+            self._unseen.pop(job_id, None)
+
+    def _missed(self, job_id: JobId, sighted: frozenset[Table]) -> "_Missed | None":
+        """None if all that was sighted is known: to the job, or as refused."""
         job = self._store.jobs.by_id(job_id)
         assert job is not None
+        known = {channel.source.label for channel in job.channels}
+        if sighted and {".".join(t) for t in sighted} <= known | {r.table for r in self._store.ddl.refused(job_id)}:
+            return None
         return _Missed(tables=self._joining.unseen(job), end=self._binlog.end(job.source))
 
     def _took_in(self, job_id: JobId, missed: "_Missed") -> bool:
@@ -124,9 +151,10 @@ class NewTables:
             return False
         told = self.arrived(job_id, missed.tables, None)
         before = {record.table: record.outcome for record in self._store.ddl.refused(job_id)}
-        for table, error in (told or {}).items():
-            record = found_there(missed.end, time.time(), table, error)
-            if record.state is DdlState.REFUSED and before.get(record.table) != record.outcome:
+        for table, each in (told or {}).items():
+            record = found_there(missed.end, time.time(), table, each)
+            is_told = record.state is DdlState.REFUSED or isinstance(each, Caveat)
+            if is_told and before.get(record.table) != record.outcome:
                 self._store.ddl.note(job_id, record)
         return told is not None
 
@@ -143,3 +171,14 @@ class NewTables:
         if coming.plans or known:
             self._runs.renew(job.id)
         return known
+
+
+def _warned(job: SyncJob, coming: Arrivals) -> dict[Table, Caveat]:
+    """What CREATE SYNC would warn of if it named these tables."""
+    found: dict[Table, Caveat] = {}
+    for channel in (channel for plan in coming.plans for channel in plan.channels):
+        said = job.source.caveats(channel)
+        if said:
+            text = "; ".join(each.text for each in said)
+            found[channel.source.db, channel.source.name] = Caveat(code=said[0].code, text=text)
+    return found

@@ -13,9 +13,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, literal, quoted
 from syncmgr.job.channel.shard import DATABASE, check_apart
+from syncmgr.job.types.column_type import same_labels
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.types.table_rules import is_reserved
 from syncmgr.job.types.target import spark_cast
 
 
@@ -59,7 +61,7 @@ def plan_channel(
     SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED: lists every wrong
     name; if all names are right, everything that does not fit.
     """
-    follows = not items
+    takes_new_columns = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
     if shard:
         items = _told_apart(items, source, target)
@@ -87,7 +89,7 @@ def plan_channel(
         source_keys=_source_keys(target, plain, constants),
         reads=tuple(c.name for c in source.columns if c.name in needed),
         where=where.expression if where else None,
-        follows=follows,
+        takes_new_columns=takes_new_columns,
     )
 
 
@@ -126,6 +128,9 @@ def _source_column(source: SourceTable, name: str) -> str:
     if column is None:
         hint = did_you_mean(name, [c.name for c in source.columns])
         raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=source.label, column=name, hint=hint)
+    if is_reserved(column.name):
+        reason = f"its column '{column.name}' cannot be read, since staged rows have one of that name; leave it out"
+        raise SyncError(Code.BAD_TABLE, table=source.label, reason=reason)
     return column.name
 
 
@@ -183,13 +188,25 @@ def check_key_covers(
 ) -> None:
     """Two source rows must never share a target key, or one of them would be lost."""
     folded = {folded_name(name) for name in source_keys}
-    if any({folded_name(name) for name in key} <= folded for key in unique_keys):
+    covered = [key for key in unique_keys if {folded_name(name) for name in key} <= folded]
+    doubts = [_same_labels(source, key) for key in covered]
+    if None in doubts:
         return
+    if doubts:
+        reason = (
+            f"{doubts[0]}, so that two rows of {source.label} could share a key; drop that label, or give it a text"
+        )
+        raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
     known = " or ".join("(" + ", ".join(key) + ")" for key in unique_keys)
     reason = f"its UNIQUE KEY must include all columns of a primary or NOT NULL unique key of {source.label}" + (
         f": {known}" if known else ", which has none; use DUPLICATE KEY to append"
     )
     raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
+
+
+def _same_labels(source: SourceTable, key: Iterable[str]) -> str | None:
+    columns = (column for name in key if (column := source.column(name)) is not None)
+    return next((why for column in columns if (why := same_labels(column)) is not None), None)
 
 
 def _check_filled(

@@ -51,6 +51,7 @@ CHANNEL_TRANSITIONS: Final[Mapping[ChannelState, Mapping[ChannelEvent, ChannelSt
 
 ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: the columns have changed
 GONE: Final = "gone"  # the same: no table is visible under its name
+HEALS: Final = "heals"  # in the context of any: it passes with time alone, though others of its number do not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,6 +143,11 @@ def bringing(standing: Standing, *, begun: bool) -> Standing:
         return standing
     begins = begun and not rows.begun and rows.replaces
     return replace(standing, rows=replace(rows, begun=begun), error=None if begins else standing.error)
+
+
+def renewing(standing: Standing) -> Standing:
+    """Rows are in the target, but which is not known: those that are read next replace them."""
+    return standing if standing.rows is None else replace(standing, rows=replace(standing.rows, replaces=True))
 
 
 def mended(standing: Standing) -> Standing:
@@ -244,6 +250,14 @@ def is_altered(error: SyncError) -> bool:
     return bool(error.context.get(ALTERED))
 
 
+def heals(error: SyncError) -> bool:
+    """Whether it passes with time alone, though others of its number do not. A backlog goes with its cause."""
+    cause = error.context.get("reason")
+    if error.code is Code.BACKLOG_WAITS and isinstance(cause, SyncError):
+        return heals(cause) or not needs_person(cause.code.number)
+    return bool(error.context.get(HEALS))
+
+
 def may_be_followed(error: SyncError) -> bool:
     """Whether a statement that is still to be read has caused it, or may have."""
     return is_altered(error) or bool(error.context.get(GONE))
@@ -260,11 +274,12 @@ class Shown:
     error: int | None = None
     reason: str | None = None
     advice: str | None = None
+    heals: bool = False
 
     @property
     def needs_operator(self) -> bool:
         """Whether it never passes with time alone."""
-        return self.state is _X or (self.error is not None and needs_person(self.error))
+        return self.state is _X or (self.error is not None and needs_person(self.error) and not self.heals)
 
 
 READING: Final = "its rows are being read"
@@ -284,6 +299,7 @@ def shown(standing: Standing, kind: JobKind, *, reads: bool = True, whole: bool 
     since = standing.waits if state is _B else standing.since
     if error is not None:
         number = error.code.number
-        return Shown(state=state, since=since, error=number, reason=str(error), advice=advice(number, kind))
+        said = advice(number, kind)
+        return Shown(state=state, since=since, error=number, reason=str(error), advice=said, heals=heals(error))
     reasons = {_N: READING if reads else UNREAD, _B: WAITING if standing.waits is not None else CATCHING_UP}
     return Shown(state=state, since=since, reason=reasons.get(state))

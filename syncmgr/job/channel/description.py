@@ -15,7 +15,7 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
 
-RECREATED: Final = (  # why a table that is `gone`, and exists, is not followed
+RECREATED: Final = (  # why a table that is `source_dropped`, and exists, is not followed
     "it was dropped, and nothing in the binlog has created it again: a session with sql_log_bin = 0 has, so that its "
     "columns and first rows are not known"
 )
@@ -93,17 +93,17 @@ class Reshaped:
 class ChannelDescription:
     """Source table -> target table, resolved against both schemas.
 
-    `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`:
-    the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns that fill
-    them, in the same order, except one that has the same text in every row. `where`: Spark SQL or None. `places`:
-    empty if columns are mapped by name; otherwise Doris' list, which names the source columns by position: `reads` and
-    `source_keys` hold its names, and `source` has no columns until the first rows have shown them. `follows`: there is
-    no column list, so new columns are included. `gone`: the source table was dropped; `dropped`: the target with it.
-    `left`: target columns that it once filled, which keep those values. `shadows`: copies that may replace it, and the
-    names that it left. `after`: if the table joined its job later, changes up to there do not belong to it.
-    `known_at`: the place in the binlog at which the table was as `source` says; None: the job is from an earlier
-    version, or on canal. `stopped`: why it is no longer read, None: it is. `nameless`: rows of it came without their
-    column names, which have not been compared with the server's since. `reshaped`: if `source` has no columns yet.
+    `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`: the
+    source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns that fill
+    them, in the same order, except one that has the same text in every row. `where`: Spark SQL or None. `places`: empty
+    if columns are mapped by name; otherwise Doris' list, which names the source columns by position: `reads` and
+    `source_keys` hold its names, and `source` has no columns until the first rows have shown them. `takes_new_columns`:
+    there is no column list. `source_dropped`; `dropped`: the target with it. `kept_columns`: target columns that it
+    once filled, which keep those values. `shadows`: copies that may replace it, and the names that it left. `after`: if
+    the table joined its job later, changes up to there do not belong to it. `known_at`: the place in the binlog at
+    which the table was as `source` says; None: the job is from an earlier version, or on canal. `stopped`: why it is no
+    longer read, None: it is. `nameless`: rows of it came without their column names, which have not been compared with
+    the server's since. `reshaped`: if `source` has no columns yet.
     """
 
     token: str
@@ -116,10 +116,10 @@ class ChannelDescription:
     reads: tuple[str, ...]
     where: str | None = None
     places: tuple[Listed, ...] = ()
-    follows: bool = False
-    gone: bool = False
+    takes_new_columns: bool = False
+    source_dropped: bool = False
     dropped: bool = False
-    left: tuple[str, ...] = ()
+    kept_columns: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
     known_at: Position | None = None
@@ -142,7 +142,7 @@ class ChannelDescription:
         return "\n".join([*computed, self.where or ""])
 
     @property
-    def way(self) -> str:
+    def mapping_fingerprint(self) -> str:
         """Equal if the same source columns go into the same target columns."""
         columns = [self.source.column(name) for name in self.reads]
         return hashlib.sha256(repr((columns, self.columns)).encode()).hexdigest()[:16]
@@ -154,7 +154,7 @@ class ChannelDescription:
         return next((Part(column=column, value=value) for column, value in found), None)
 
     @property
-    def filled(self) -> str:
+    def target_label(self) -> str:
         """The name of its target in Status."""
         return self.target if self.part is None else f"{self.target} ({self.part.value})"
 

@@ -6,7 +6,7 @@ Must not know: servers, statements, whether a target already exists.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -16,6 +16,7 @@ from syncmgr.job.channel import shard
 from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.types import table_rules
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 
@@ -72,9 +73,9 @@ class DatabasePattern:
         return pattern.text.replace("\\", "") == f"{self.db}.{name}".replace("\\", "")
 
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """In order. Raises NO_TABLE_MATCHES."""
+        """In order; none if all are excluded. Raises NO_TABLE_MATCHES."""
         label = f"{self.db}.{'*' if self.named is None else self.named}"
-        return _members(self.has, names, label if self.pattern is None else self.pattern.label)
+        return _members(self, names, label if self.pattern is None else self.pattern.label)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +94,8 @@ class ShardPattern:
         return self.pattern.matches(db, name)
 
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """In order. Raises NO_TABLE_MATCHES."""
-        return _members(self.has, names, self.pattern.label)
+        """In order; none if all are excluded. Raises NO_TABLE_MATCHES."""
+        return _members(self, names, self.pattern.label)
 
 
 Pattern = DatabasePattern | ShardPattern  # which tables belong to a job
@@ -130,15 +131,12 @@ def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
     return any(out.matches(*table) if isinstance(out, TablePattern) else out == table for out in exclude)
 
 
-def _members(
-    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str
-) -> tuple[tuple[str, str], ...]:
+def _members(pattern: Pattern, names: Iterable[tuple[str, str]], label: str) -> tuple[tuple[str, str], ...]:
     names = tuple(names)
-    found = tuple(sorted(filter(has, names)))
-    if not found:
-        alike = (label for label in map(".".join, names) if label.casefold() == pattern.casefold())
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=next(map(spelt, alike), UNSEEN))
-    return found
+    if not any(map(replace(pattern, exclude=()).has, names)):
+        alike = (name for name in map(".".join, names) if name.casefold() == label.casefold())
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=label, hint=next(map(spelt, alike), UNSEEN))
+    return tuple(sorted(filter(pattern.has, names)))
 
 
 def spelt(label: str) -> str:
@@ -192,7 +190,7 @@ def _named_kind(source: SourceTable, column: SourceColumn) -> tuple[str, TargetT
             source_type=column.text,
             target=column.name,
             target_type="any type",
-            reason="nothing is known of it; create the target without that column",
+            reason=f"{fits(column, TargetType(name='STRING'))}; create the target without that column",
         )
     return column.name, found
 

@@ -24,7 +24,7 @@ from mysqlddl.nodes import (
     RenameColumn,
 )
 from syncmgr.job.ddl.unique_keys import altered_keys
-from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
+from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized, with_readable_labels
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, has_default, read_by
 
@@ -198,7 +198,7 @@ def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> I
         elif column.definition is None and column.before is not None and folded_name(column.before.name) in by_name:
             was = by_name[folded_name(column.before.name)]
             reads = tuple(names.get(folded_name(name), name) for name in was.reads)
-            yield GeneratedColumn(name=own, reads=reads, defaults=was.defaults)
+            yield replace(was, name=own, reads=reads)
 
 
 def _numbered(known: str | None, columns: Sequence[Column]) -> str | None:
@@ -327,7 +327,7 @@ def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
 def _told(column: SourceColumn, charset: str | None) -> SourceColumn:
     """If its charset is not stated, it is the table's."""
     unsaid = has_charset(column) and column.charset is None and charset != "binary"
-    return replace(column, charset=charset) if unsaid else column
+    return with_readable_labels(replace(column, charset=charset) if unsaid else column)
 
 
 def has_charset(column: SourceColumn) -> bool:

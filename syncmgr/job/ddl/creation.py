@@ -22,7 +22,9 @@ def told(
     if statement.select:
         raise RefusedError("it creates the table again, with columns of a query, which are not in the binlog")
     if statement.versioned:
-        raise RefusedError("it creates the table again WITH SYSTEM VERSIONING: rows of the past come with those of now")
+        raise RefusedError(
+            "it creates the table again WITH SYSTEM VERSIONING: historical rows come with the current ones"
+        )
     if statement.like is None:
         return statement, statement.charset
     template = next((table for table in known if names(table, statement.like)), None)

@@ -20,6 +20,7 @@ from syncmgr.job.types.folding import folded_name, loosely_folded
 __all__ = [
     "Concern",
     "Table",
+    "altered",
     "arrivals",
     "begins",
     "cascades",
@@ -143,6 +144,15 @@ def named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | 
             return tuple(pair for clause in clauses for pair in _named_by(table, clause))
         case _:
             return ()
+
+
+def altered(statement: str, default_db: str, modes: Modes) -> Table | None:
+    """The table that an ALTER TABLE names; None if it is another statement, or cannot be parsed."""
+    try:
+        parsed = read(statement, default_db, modes)
+    except UnclearError:
+        return None
+    return parsed.table if isinstance(parsed, nodes.AlterTable) else None
 
 
 def _named_by(table: Table, clause: nodes.Clause) -> tuple[tuple[Table | None, Table], ...]:

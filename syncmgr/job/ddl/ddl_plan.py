@@ -6,7 +6,7 @@ Must not know: how a table of the lake is changed, when.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from mysqlddl import nodes
 from mysqlddl.nodes import Table
@@ -25,6 +25,10 @@ from syncmgr.job.ddl.following.whole_tables import create, drop, trigger, trunca
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Action, Kind, OnDdl
 from syncmgr.job.position import Position
+from syncmgr.job.source import Caveat
+
+JOINS: Final = "joins the job, its rows first"
+Told = SyncError | Caveat | None  # of a table that matches a pattern: why it does not join, or what it joins with
 
 
 def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
@@ -73,7 +77,7 @@ def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription]
     """
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
     meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
-    known = [replace(channel, gone=False) for channel in channels]
+    known = [replace(channel, source_dropped=False) for channel in channels]
     step = plan_ddl(meant, known, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     step = _there(step, [channel for channel in channels if channel.token in step.done])
     if not step.done:
@@ -85,7 +89,9 @@ def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription]
 
 def _there(step: DdlStep, channels: Sequence[ChannelDescription]) -> DdlStep:
     """Tables that were gone exist, by what an operator has decided about a statement on them."""
-    found = {c.token: replace(c, gone=False) for c in channels if c.gone and c.token not in step.channels}
+    found = {
+        c.token: replace(c, source_dropped=False) for c in channels if c.source_dropped and c.token not in step.channels
+    }
     return replace(step, channels={**step.channels, **found})
 
 
@@ -109,21 +115,32 @@ def refused(said: DdlStatement, position: Position, table: Table, error: SyncErr
     )
 
 
-def arrived(said: DdlStatement, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
-    """The record of a statement that made a table which matches a pattern; `error`: why that does not join."""
-    return replace(found_there(position, float(said.moment.at), table, error), statement=said.text)
+def has_joined(told: Told) -> bool:
+    return not isinstance(told, SyncError)
 
 
-def found_there(position: Position, at: float, table: Table, error: SyncError | None) -> DdlRecord:
+def arrived(said: DdlStatement, position: Position, table: Table, told: Told) -> DdlRecord:
+    """The record of a statement that made a table which matches a pattern."""
+    return replace(found_there(position, float(said.moment.at), table, told), statement=said.text)
+
+
+def found_there(position: Position, at: float, table: Table, told: Told) -> DdlRecord:
     """The same for a table that was found by a look at the server, at that second: no statement showed it."""
-    refusal = DdlState.GONE if error is not None and error.code is Code.NO_TABLE_MATCHES else DdlState.REFUSED
+    match told:
+        case None:
+            state, outcome = DdlState.DONE, JOINS
+        case Caveat(code=code, text=text):
+            state, outcome = DdlState.DONE, f"{JOINS}; warning {code.number}: {text}"
+        case error:
+            state = DdlState.GONE if error.code is Code.NO_TABLE_MATCHES else DdlState.REFUSED
+            outcome = f"not synced: {error}"
     return DdlRecord(
         position=position,
         at=at,
         table=".".join(table),
         statement="",
-        state=DdlState.DONE if error is None else refusal,
-        outcome="joins the job, its rows first" if error is None else f"not synced: {error}",
+        state=state,
+        outcome=outcome,
     )
 
 

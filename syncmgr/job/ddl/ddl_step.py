@@ -13,6 +13,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.position import Position
 
+READ_AGAIN: Final = "its rows are read again: some were read after the statement"
 READ_ANEW: Final = "passed over, since all rows were read again after it"
 
 
@@ -50,6 +51,11 @@ class DdlStep:
             done={token: done for token, done in self.done.items() if token not in tokens},
             resynced=self.resynced - frozenset(tokens),
         )
+
+    def read_again(self, tokens: Collection[str]) -> "DdlStep":
+        """With the rows of these channels, too."""
+        told = {token: "; ".join(filter(None, (self.done.get(token), READ_AGAIN))) for token in tokens}
+        return replace(self, done={**self.done, **told}, resynced=self.resynced | frozenset(tokens))
 
     def passed_over(self, tokens: Collection[str]) -> "DdlStep":
         """What it makes of the other channels, if the rows of these are read again after it."""

@@ -21,8 +21,8 @@ from uuid import UUID
 from mysqlddl.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.ddl.session_zone import SessionZone, ZoneError
 from syncmgr.job.types import identifier
-from syncmgr.job.types.charset import WIDEST
-from syncmgr.job.types.column_type import room
+from syncmgr.job.types.charset import LIKE_ASCII, WIDE, WIDEST, is_exchanged
+from syncmgr.job.types.column_type import room, set_of
 from syncmgr.job.types.schema import BYTES, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
 
 _DATE: Final = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
@@ -148,6 +148,8 @@ def _decimal(default: Default) -> Decimal:
 def _whole(column: SourceColumn, default: Default) -> str:
     """Also of a bit column, whose value travels as a number."""
     if column.type == "bit" and default.kind is DefaultKind.STRING and default.text:
+        if not default.text.isascii() or default.charset in WIDE:
+            raise ValueError
         return str(int.from_bytes(default.text.encode(), "big"))
     value = int(_quantized(default, Decimal(1)))
     low, high = _range(column)
@@ -212,22 +214,31 @@ def _rounded(value: float, column: SourceColumn) -> float:
 
 def _text(column: SourceColumn, default: Default) -> str:
     text = default.text
-    if default.kind is DefaultKind.BITS:
-        text = _bits_value(text).decode("utf-8" if (column.charset or "").startswith("utf8") else "ascii")
+    if default.kind is DefaultKind.BITS or default.charset == "binary":
+        text = _characters(text.encode() if default.kind is not DefaultKind.BITS else _bits_value(text), column.charset)
     elif default.kind is DefaultKind.NUMBER and not re.fullmatch(r"-?[1-9]\d*(\.\d+)?|0(\.\d+)?", text):
         raise ValueError
     text = text.rstrip(" ") if column.type == "char" else text
     most = column.length if column.type in {"char", "varchar"} else room(column.type) // WIDEST
-    if len(text) > most:
+    if len(text) > most or is_exchanged(text, column.charset):
         raise ValueError
     return json.dumps(text)
+
+
+def _characters(raw: bytes, charset: str | None) -> str:
+    """Of the bytes of a text in a charset."""
+    if charset is not None and charset.startswith("utf8"):
+        return raw.decode()
+    if raw and charset not in LIKE_ASCII:
+        raise UnknowableError("its default is given as bytes, which are not read in its charset")
+    return raw.decode("ascii")
 
 
 def _octets(column: SourceColumn, default: Default) -> str:
     match default.kind:
         case DefaultKind.BITS:
             value = _bits_value(default.text)
-        case DefaultKind.STRING if default.text.isascii():
+        case DefaultKind.STRING if default.text.isascii() and default.charset not in WIDE:
             value = default.text.encode()
         case _:
             raise ValueError
@@ -258,7 +269,7 @@ def _labels(column: SourceColumn, default: Default) -> str:
     found = [member for member in column.members if member.casefold() in wanted]
     if len(found) != len(wanted):
         raise ValueError
-    return json.dumps(",".join(found))
+    return json.dumps(set_of(found))
 
 
 def _date(_column: SourceColumn, default: Default) -> str:

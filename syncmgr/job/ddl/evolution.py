@@ -24,19 +24,18 @@ from syncmgr.job.ddl.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.ddl.terms import RefusedError, Step, Terms
-from syncmgr.job.ddl.value_loss import known, lost, without_null
+from syncmgr.job.ddl.terms import RefusedError, Step, Terms, with_allowed_names
+from syncmgr.job.ddl.value_loss import confused, known, lost, retexted, without_null
 from syncmgr.job.ddl_policy import RULES, Action, Kind
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
-from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.fitting import are_checked
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import (
     SourceColumn,
     SourceTable,
     TargetColumn,
     TargetTable,
-    TargetType,
     arrow_type,
     mentions,
 )
@@ -45,9 +44,7 @@ from syncmgr.job.types.target import stored
 
 def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
     """Raises RefusedError if the policy, or the target, does not allow it."""
-    evolution = _Evolution(channel, target, alteration, terms)
-    evolution.run()
-    return evolution.step()
+    return with_allowed_names(_Evolution(channel, target, alteration, terms).run(), channel.reads)
 
 
 @dataclass(slots=True)
@@ -88,7 +85,7 @@ class _Evolution:
         self._added: list[_Plain] = []
         self._left: list[str] = []
 
-    def run(self) -> None:
+    def run(self) -> Step:
         for gone in self._alteration.dropped:
             self._drop(gone)
         for column in self._alteration.columns:
@@ -101,8 +98,9 @@ class _Evolution:
         for column in self._alteration.columns:
             if column.moved:
                 self._move(column)
+        return self._step()
 
-    def step(self) -> Step:
+    def _step(self) -> Step:
         made = self._changes
         channel = replace(
             self._channel,
@@ -111,7 +109,7 @@ class _Evolution:
             keys=self._keys_now(),
             source_keys=tuple(self._now[folded_name(name)] for name in self._channel.source_keys),
             reads=tuple(c.name for c in self._alteration.table.columns if folded_name(c.name) in self._read_now),
-            left=(*self._channel.left, *self._left),
+            kept_columns=(*self._channel.kept_columns, *self._left),
         )
         changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
         return Step(channel=channel, changes=changes, done=tuple(self._done))
@@ -145,7 +143,7 @@ class _Evolution:
             raise RefusedError(f"it drops column '{column.name}', which is in the target's key")
         self._refuse_computed(column.name, "drops")
         plain = self._plain[folded]
-        if not self._channel.follows:
+        if not self._channel.takes_new_columns:
             raise RefusedError(f"it drops column '{column.name}', which the channel's column list names")
         deed = self._deed(Kind.DROP_COLUMN, f"it drops column '{column.name}'")
         del self._plain[folded]
@@ -184,7 +182,7 @@ class _Evolution:
             return
         plain.source = now.name
         told = f"column '{before.name}' to '{now.name}'"
-        if not self._channel.follows or folded_name(plain.target.name) != folded_name(before.name):
+        if not self._channel.takes_new_columns or folded_name(plain.target.name) != folded_name(before.name):
             self._done.append(f"reads {told} into '{plain.target.name}' as before")
             return
         if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Action.KEEP or self._shares:
@@ -214,8 +212,9 @@ class _Evolution:
     def _retype(self, column: Column, before: SourceColumn, plain: _Plain | None) -> None:
         now = column.now
         if column.definition is not None and column.definition.computed and not self._terms.empty:
-            raise RefusedError(f"it computes column '{now.name}' anew")
+            raise RefusedError(f"it recomputes column '{now.name}'")
         why = lost(column, before, self._alteration.table.charset, self._channel.source.numbered, self._terms)
+        why = why or retexted(before, now, None if plain is None else plain.target.type, self._terms)
         if why is None and replace(now, name=before.name, key=before.key) == before:
             return
         if why is not None and self._deed(Kind.CONVERT, why) is Action.APPLY:
@@ -224,11 +223,11 @@ class _Evolution:
         if plain is None:
             if not known(now):
                 raise RefusedError(f"column '{now.name}' becomes {now.text}, which the lake has no type for")
-            if arrow_type(before) != arrow_type(now):
+            if not known(before) or arrow_type(before) != arrow_type(now):
                 raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
             return
         reason = fits(now, plain.target.type)
-        if reason is not None and not (self._terms.checked and _are_checked(before, now, plain.target.type)):
+        if reason is not None and not (self._terms.checked and are_checked(before, now, plain.target.type)):
             self._widen(now, plain, reason)
 
     def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
@@ -252,7 +251,7 @@ class _Evolution:
     def _exchange(self, now: SourceColumn, plain: _Plain) -> bool:
         """Whether a column without values may be dropped and one of its name with another type added."""
         kind, old = derived(now), plain.target
-        if kind is None or not self._channel.follows or self._shares or old.name in self._target.keys:
+        if kind is None or not self._channel.takes_new_columns or self._shares or old.name in self._target.keys:
             return False
         if self._target.is_placed_by(plain.target.name):
             return False
@@ -266,7 +265,7 @@ class _Evolution:
         """Older rows keep their values in the old column, rows from now on have theirs in a new one."""
         kind = derived(now)
         in_key = plain is not None and plain.target.name in self._target.keys
-        if plain is None or kind is None or not self._channel.follows or in_key or self._shares:
+        if plain is None or kind is None or not self._channel.takes_new_columns or in_key or self._shares:
             raise RefusedError(f"{what}; no new column can take them")
         old, numbers = plain.target, itertools.count(2)
         name = next(name for n in numbers if self._target.column(name := f"{now.name}__{n}") is None)
@@ -293,7 +292,7 @@ class _Evolution:
 
     def _comment(self, column: Column, plain: _Plain) -> None:
         told = column.definition.comment if column.definition is not None else None
-        if told is None or told == plain.target.comment or not self._channel.follows:
+        if told is None or told == plain.target.comment or not self._channel.takes_new_columns:
             return
         if self._terms.deed(Kind.COMMENT) is Action.APPLY:
             self._changes.others.append(CommentField(name=plain.target.name, comment=told))
@@ -302,7 +301,7 @@ class _Evolution:
     def _add(self, column: Column) -> None:
         name, definition = column.now.name, column.definition
         assert definition is not None
-        if not self._channel.follows:
+        if not self._channel.takes_new_columns:
             return
         if self._deed(Kind.ADD_COLUMN, f"it adds column '{name}'") is Action.KEEP:
             self._done.append(f"column '{name}' is not synced")
@@ -330,11 +329,11 @@ class _Evolution:
     def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
         """Whether a column added by the table of another database also serves this one, whose rows have NULL."""
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
-        taken = mapped.union(self._channel.left, (column.target for column in self._computed))
+        taken = mapped.union(self._channel.kept_columns, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
 
     def _move(self, column: Column) -> None:
-        if not self._channel.follows or self._terms.deed(Kind.MOVE) is Action.KEEP:
+        if not self._channel.takes_new_columns or self._terms.deed(Kind.MOVE) is Action.KEEP:
             return
         placed = {plain.source: plain.target.name for plain in (*self._plain.values(), *self._added)}
         if column.now.name not in placed:
@@ -354,6 +353,8 @@ class _Evolution:
             self._deed(Kind.KEY, "its primary key is no longer within the target's key, so two rows could share one")
         if not covered and self._alteration.index_dropped:
             self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
+        for why in confused(self._alteration.columns, new if covered else keys):
+            self._deed(Kind.KEY, why)
 
 
 def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool) -> tuple[str | None, str]:
@@ -393,8 +394,3 @@ def _column(target: TargetTable, name: str) -> TargetColumn:
     if found is None:
         raise RefusedError(f"the target has lost column '{name}'")
     return found
-
-
-def _are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:
-    """Whether the target was narrower before the statement, as it is after it."""
-    return all(fit(column, target)[0] is Fit.CHECKED for column in (before, now))

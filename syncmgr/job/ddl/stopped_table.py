@@ -56,8 +56,8 @@ def made_anew(kind: JobKind) -> str:
         return JOB_ANEW
     resumed = "" if kind.runs else ", and RESUME"
     return (
-        f"ALTER SYNC JOB ... DROP TABLE it{resumed}; once it is gone from information_schema.sync_channels, make the "
-        "target anew, and ALTER SYNC JOB ... ADD TABLE it"
+        f"ALTER SYNC JOB ... DROP TABLE it{resumed}; once no row of it in information_schema.sync_channels has a "
+        "STATE, recreate the target, and ALTER SYNC JOB ... ADD TABLE it"
     )
 
 

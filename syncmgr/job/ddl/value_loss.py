@@ -5,14 +5,17 @@ Must not know: targets, what becomes of a job.
 """
 
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from syncmgr.job.ddl.alteration import Column, has_charset
 from syncmgr.job.ddl.terms import Terms
+from syncmgr.job.types.column_type import same_labels
 from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.keeping import kept
-from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
+from syncmgr.job.types.keeping import has_other_texts, kept
+from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn, TargetType
+from syncmgr.job.types.target import CHARACTERS
 
 
 def lost(column: Column, before: SourceColumn, charset: str | None, own: str | None, terms: Terms) -> str | None:
@@ -29,7 +32,8 @@ def lost(column: Column, before: SourceColumn, charset: str | None, own: str | N
             return why
     if replace(now, name=before.name, key=before.key) != before:
         told = replace(now, charset=now.charset or charset) if has_charset(now) else now
-        return retyped(before, told, strict=terms.strict, pads=terms.pads)
+        why = retyped(before, told, strict=terms.strict, pads=terms.pads)
+        return why or relabelled(now, strict=terms.strict)
     return relabelled(now, strict=terms.strict) if definition is not None or column.recoded else None
 
 
@@ -40,6 +44,13 @@ def retyped(before: SourceColumn, now: SourceColumn, *, strict: bool, pads: bool
         return None
     padded = " under PAD_CHAR_TO_FULL_LENGTH" * (pads and before.type == "char")
     return f"column '{now.name}' was {_apart(before, now)}, which may change its values{padded}"
+
+
+def retexted(before: SourceColumn, now: SourceColumn, target: TargetType | None, terms: Terms) -> str | None:
+    """Of a column whose values stay, in a target that has their texts; None: those stay, too."""
+    if terms.empty or target is None or target.name not in CHARACTERS or not has_other_texts(before, now):
+        return None
+    return f"column '{now.name}' was {before.text} and becomes {now.text}, which changes its texts in the target"
 
 
 def without_null(before: SourceColumn, now: SourceColumn, *, strict: bool, dated: bool) -> str | None:
@@ -66,6 +77,14 @@ def relabelled(now: SourceColumn, *, strict: bool) -> str | None:
     if strict or now.type not in LABELLED or len({_plain(label) for label in now.members}) == len(now.members):
         return None
     return f"column '{now.name}' has labels that are alike in some collations, so that its values may change"
+
+
+def confused(columns: Iterable[Column], keys: Collection[str]) -> Iterator[str]:
+    """Why two rows of the source could share a key of the target from here on. `keys`: columns, folded."""
+    for column in columns:
+        why = same_labels(column.now) if folded_name(column.now.name) in keys else None
+        if why is not None and (column.before is None or same_labels(column.before) is None):
+            yield f"{why}, so that two rows could share a key"
 
 
 def _plain(label: str) -> str:

@@ -18,8 +18,8 @@ from syncmgr.job.position import Position
 TO_WRITE: Final = "SELECT, SHOW VIEW, TRIGGER"  # what shows objects of a database and where they lead
 TO_READ: Final = "SHOW VIEW"  # shows that an object is a table, but none of its rows
 ONCE_GONE: Final = (
-    "if it was a table without triggers, CREATE TABLE one of that name, RESUME, once more where the job then stops at"
-    " the statement that took it away, and drop it again"
+    "if it was a table without triggers, create an empty table of that name and RESUME; if the job then stops at the"
+    " statement that removed it, RESUME again; then drop the table"
 )
 SERVER_OWN: Final = frozenset({"information_schema", "performance_schema"})
 _CHANGING: Final = frozenset({"CASCADE", "SET"})  # ON DELETE SET NULL
@@ -131,7 +131,7 @@ class Answers:
 
 
 MERGE: Final = "MRG_MYISAM"
-MERGED: Final = Unreadable(reason="it is a MERGE table, whose rows are those of others")
+MERGED: Final = Unreadable(reason="it is a MERGE table, whose rows belong to other tables")
 
 
 def told(known: Known, answers: Answers) -> Known:

@@ -43,12 +43,13 @@ class TableChanges(Protocol):
         columns; None if they were known.
         """
 
-    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None, *, inserts: bool = False) -> pa.Table:
         """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
 
         An update that changes one of the key columns is a DELETE of the old image and then an INSERT of the new one;
         any other update is its new image alone. Raises SyncError if a value cannot be represented exactly; with a list,
-        such values are NULL and are put into it, and the columns of PLACE are included.
+        such values are NULL and are put into it, and the columns of PLACE are included. `inserts`: only the values of
+        inserted rows count; there is no key.
         """
 
 
@@ -95,7 +96,8 @@ class Batch:
     of all rows contained them.
 
     `nameless`: tables whose rows came, here or before, without the names of their columns, so they are right only if
-    the table was not altered unseen; they have not been compared since.
+    the table was not altered unseen; they have not been compared since. `unlogged_tables`: those that match a pattern
+    of the job and are not read, and of which rows or an ALTER came; each is given now and then.
     """
 
     changes: tuple[TableChanges, ...]
@@ -112,3 +114,4 @@ class Batch:
     committed: str | None = None
     passed: frozenset[tuple[str, str]] = frozenset()
     nameless: frozenset[tuple[str, str]] = frozenset()
+    unlogged_tables: frozenset[tuple[str, str]] = frozenset()

@@ -58,8 +58,10 @@ def change_table(
     images: NDArray[np.int8],
     columns: Sequence[ColumnPlan],
     decode: Callable[[int, Ints | None, Bools | None], pa.Array],
+    *,
+    inserts: bool = False,
 ) -> pa.Table:
-    """The change rows of row images: `columns` in their order, and `_op`.
+    """The change rows of row images: `columns` in their order, and `_op`. `inserts`: nothing is read of others.
 
     `decode(column, kept, idle)`: that column of the images `kept` (None: of all); where `idle`, the value is never
     read.
@@ -72,7 +74,8 @@ def change_table(
             changed |= _differ(key, updated)
     kept, kinds = split_updates(images, changed)
     everything = len(kept) == len(images)
-    idle = kinds == ChangeKind.DELETE if arrays else None
+    # without a key nothing is deleted, whatever append_on_change says
+    idle = kinds != ChangeKind.INSERT if inserts else kinds == ChangeKind.DELETE
     for place in range(len(columns)):
         if place not in arrays:
             arrays[place] = decode(place, None if everything else kept, idle)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.job_properties import OnValueError
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.rows.batch import FILE, OFFSET, OP, PLACE, WHEN, ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.types.cells import Unheld
@@ -38,11 +38,14 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueRules:
-    """Of one channel. `bounds`: of the columns that go into a target column unchanged. `upserts`: it has a key."""
+    """Of one channel. `bounds`: of the columns that go into a target column unchanged. `upserts`: it has a key.
+    `inserts`: of other changes nothing is taken.
+    """
 
     policy: OnValueError
     bounds: tuple[Bound, ...] = ()
     upserts: bool = True
+    inserts: bool = False
 
     @property
     def tolerant(self) -> bool:
@@ -51,11 +54,17 @@ class ValueRules:
 
 
 def rules_of(
-    channel: ChannelDescription, describe: Callable[[ChannelDescription], TargetTable], policy: OnValueError | None
+    channel: ChannelDescription,
+    describe: Callable[[ChannelDescription], TargetTable],
+    policy: OnValueError | None,
+    append: AppendOnChange,
 ) -> ValueRules:
-    """`policy` None: none was given, so every column was checked against its target by its type alone."""
+    """`policy` None: none was given, so every column was checked against its target by its type alone. `append`: for a
+    target without a key.
+    """
+    inserts = not channel.source_keys and append is AppendOnChange.IGNORE
     if policy is None:
-        return ValueRules(policy=OnValueError.STOP)
+        return ValueRules(policy=OnValueError.STOP, inserts=inserts)
     target = describe(channel)
     keys = {folded_name(key) for key in channel.keys}
     bounds = []
@@ -72,7 +81,7 @@ def rules_of(
             type=column.type if looked_at else None,
         )
         bounds.append(bound)
-    return ValueRules(policy=policy, bounds=tuple(bounds), upserts=bool(channel.keys))
+    return ValueRules(policy=policy, bounds=tuple(bounds), upserts=bool(channel.keys), inserts=inserts)
 
 
 def settled(
@@ -104,8 +113,9 @@ def _unheld(one: Unheld, table: str) -> SyncError:
 
 
 def _beyond(rows: pa.Table, rules: ValueRules) -> Iterable[Unheld]:
-    """Only the key of a deleted row is read."""
-    idle = rows[OP].to_numpy() == ChangeKind.DELETE if rules.upserts else np.zeros(len(rows), np.bool_)
+    """Only the key of a deleted row is read; without a key, nothing of it, nor of what is not taken."""
+    kinds = rows[OP].to_numpy()
+    idle = kinds != ChangeKind.INSERT if rules.inserts else kinds == ChangeKind.DELETE
     for bound, kind in ((bound, bound.type) for bound in rules.bounds if len(rows)):
         if kind is None:
             continue

@@ -5,8 +5,9 @@ Must not know: connections, Spark, where a plan is kept. Sizes in rows.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from syncmgr.job.channel.shard import Part
@@ -22,6 +23,8 @@ Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 MOST_CHUNKS: Final = 500  # each one is a commit: a bigger table has bigger chunks
 CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a longer consistent read, a bigger file
 MOST_CONNECTIONS: Final = 64  # of one job at a time
+MOST_POINTS: Final = 20  # of the last reads of a table without a key, any of which may be the one that is committed
+DONE_SET: Final = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")  # as numbers_text writes it
 SPARSE: Final = 4  # up to so many integers for each row, ranges of integers are chunks of bounded size
 
 
@@ -32,7 +35,8 @@ class ChunkPlan:
     `id`: the generation of its load, and random; a table's done-set names the plan that it counts. `key`: columns of a
     unique key that the target's key includes, so that two rows of one target key are never in two chunks. None: one
     chunk, whatever the table holds. `rows`: estimated by the server. `point`: the place in the binlog of the one read
-    of a table without a key, None if there was none yet, or keys distinguish rows. `replaces`: its one chunk replaces
+    of a table without a key, the last one until it is known which is in the table; None if there was none yet, or keys
+    distinguish rows. `points`: of the last reads, each with its id, oldest first. `replaces`: its one chunk replaces
     all rows that the table has, or only those of an `excerpt`; `way`: of the channel; once that changes, another plan
     follows.
     """
@@ -42,6 +46,7 @@ class ChunkPlan:
     bounds: tuple[Bound, ...]
     rows: int
     point: Position | None = None
+    points: tuple[tuple[str, Position], ...] = ()
     replaces: bool = False
     way: str = ""
     excerpt: KeyRange | None = None
@@ -53,6 +58,19 @@ class ChunkPlan:
     @property
     def numbers(self) -> range:
         return range(1, self.count + 1)
+
+    def read_at(self, read: str, point: Position) -> "ChunkPlan":
+        """With one more read, which has an id of its own."""
+        return replace(self, point=point, points=(*self.points, (read, point))[-MOST_POINTS:])
+
+    def paired(self, read: str | None, *, since: Position | None) -> "ChunkPlan | None":
+        """With the point of the read that is in the table; None: it is not known, or the binlog was read beyond it
+        without the table. `since`: from where the binlog is read on.
+        """
+        point = dict(self.points).get(read or "")
+        if point is None or not (since is None or has_passed(point, since)):
+            return None
+        return replace(self, point=point)
 
     def condition(self, number: int) -> str:
         """WHERE of a chunk in MySQL's words; "" if it is the whole table."""
@@ -108,6 +126,15 @@ def _generation(plan: str) -> int:
     """An id of an earlier version has none."""
     generation, separator, _ = plan.partition("-")
     return int(generation) if separator else 0
+
+
+def done_set(text: str) -> tuple[str, frozenset[int]]:
+    """The id of a plan, and the numbers of its chunks: "3-5f0c:1-5,7". Raises ValueError."""
+    plan, separator, numbers = text.partition(":")
+    if not plan or not separator or not DONE_SET.fullmatch(numbers):
+        raise ValueError(text)
+    _generation(plan)
+    return plan, numbers_of(numbers)
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

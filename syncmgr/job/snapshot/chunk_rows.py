@@ -24,8 +24,9 @@ class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
     `condition`: WHERE in the source's words, "": all rows. `exact`: by the hand-shake of `handshake`, named like the
-    plan. `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. `values`: what
-    happens to values that the target cannot hold, None: they are errors. `keys`: the columns that distinguish rows.
+    plan; `read`: the id of that read, which no other has. `replaces`, `excerpt`: as the plan's. `changes`: of the
+    target, in the commit of the rows. `values`: what happens to values that the target cannot hold, None: they are
+    errors. `keys`: the columns that distinguish rows.
     """
 
     plan: str
@@ -38,6 +39,7 @@ class ChunkRows:
     keys: tuple[str, ...] = ()
     max_dead_letters: int = 0
     exact: bool = False
+    read: str = ""
     replaces: bool = False
     excerpt: KeyRange | None = None
     changes: tuple[LakeChange, ...] = ()

@@ -17,7 +17,8 @@ class KeyRange:
     """`lake`: Spark SQL over the target's key columns, which alone decides. `source`: over the source's columns, in
     MySQL's words, true for every row for which the other is; more may be read.
 
-    `text`: as it was typed. `columns`: of the source, that it names. `way`: of the channel, for which it was made.
+    `text`: as it was typed. `columns`: of the source, that it names. `way`: the mapping fingerprint of the channel
+    for which it was made.
     """
 
     way: str
@@ -28,7 +29,7 @@ class KeyRange:
 
     def fits(self, channel: ChannelDescription) -> bool:
         """Whether it belongs to the channel in its present form."""
-        return self.way == channel.way
+        return self.way == channel.mapping_fingerprint
 
 
 def key_columns(channel: ChannelDescription) -> dict[str, str]:
@@ -69,7 +70,7 @@ def kept(
         and before.source.column(name) == after.source.column(name)
         for name in excerpt.columns
     )
-    return replace(excerpt, way=after.way) if all(same) else None
+    return replace(excerpt, way=after.mapping_fingerprint) if all(same) else None
 
 
 def _changed(change: LakeChange) -> tuple[str, ...]:

@@ -63,6 +63,23 @@ def terms_of(properties: JobProperties) -> RenewalTerms:
     )
 
 
+def unfit(channel: ChannelDescription, target: TargetTable, *, checked: bool) -> bool:
+    """Whether the target no longer takes what the channel fills it with, as it did at CREATE SYNC: a column is not
+    there, like in a restored older state, or another engine has made it one that does not hold the source's.
+    """
+    for mapped in channel.columns:
+        there = target.column(mapped.target)
+        source = None if mapped.source is None else channel.source.column(mapped.source)
+        if there is None or (source is not None and not _holds(source, there, checked=checked)):
+            return True
+    return False
+
+
+def _holds(source: SourceColumn, there: TargetColumn, *, checked: bool) -> bool:
+    found, _ = fit(source, there.type)
+    return found is Fit.WHOLE or (found is Fit.CHECKED and checked)
+
+
 def renewed(
     channel: ChannelDescription,
     now: SourceTable,
@@ -116,11 +133,11 @@ class _Renewing:
             if mapped.source is not None and not self._is_anothers(mapped.target, mapped.source):
                 self._keep(mapped.target, mapped.source)
         self._check_read()
-        if self._channel.follows and self._terms.adds:
+        if self._channel.takes_new_columns and self._terms.adds:
             for column in self._now.columns:
                 if quoted(column.name) not in {each.expression for each in self._plain}:
                     self._add(column)
-        for name in self._channel.left:
+        for name in self._channel.kept_columns:
             there = self._target.column(name)
             if there is not None and not there.nullable:
                 self._relax(there, f"nothing fills column '{name}'")
@@ -133,7 +150,7 @@ class _Renewing:
         """Whether another present column has the name of that target column, which kept it when its source column was
         renamed.
         """
-        other = self._now.column(name) if self._channel.follows and self._terms.adds else None
+        other = self._now.column(name) if self._channel.takes_new_columns and self._terms.adds else None
         return other is not None and folded_name(other.name) != folded_name(source)
 
     def made(self) -> Renewal:
@@ -149,8 +166,8 @@ class _Renewing:
             columns=(*self._plain, *self._computed),
             source_keys=tuple(keys),
             reads=tuple(column.name for column in self._now.columns if folded_name(column.name) in reads),
-            left=(*(name for name in self._channel.left if name not in by_target), *self._left),
-            gone=False,
+            kept_columns=(*(name for name in self._channel.kept_columns if name not in by_target), *self._left),
+            source_dropped=False,
             shadows=(),
         )
         return Renewal(channel=channel, changes=tuple(self._changes))
@@ -189,7 +206,7 @@ class _Renewing:
         why = f"column '{source}' is gone"
         if name in self._channel.keys:
             raise self._refused(f"{why}, and target column '{name}' is in the key")
-        if not self._channel.follows:
+        if not self._channel.takes_new_columns:
             raise self._refused(f"{why}, and the column list of the job fills target column '{name}' with it")
         if there is None:
             return
@@ -201,14 +218,14 @@ class _Renewing:
         self._left.append(name)
 
     def _retype(self, now: SourceColumn, there: TargetColumn) -> None:
-        found, reason = fit(now, there.type)
-        if found is Fit.WHOLE or (found is Fit.CHECKED and self._terms.checked):
+        if _holds(now, there, checked=self._terms.checked):
             return
+        _, reason = fit(now, there.type)
         what = f"target column '{there.name}' is {there.type.text}, and {now.text} does not fit it: {reason}"
         wanted = widened(there.type, now)
         if wanted is not None and (not self._target.is_placed_by(there.name) or stored(wanted) == stored(there.type)):
             self._changes.append(RetypeField(name=there.name, type=wanted))
-        elif self._is_free(there) and self._channel.follows:
+        elif self._is_free(there) and self._channel.takes_new_columns:
             self._changes += [DropField(name=there.name), AddField(name=there.name, type=self._type_of(now))]
         else:
             raise self._refused(what)

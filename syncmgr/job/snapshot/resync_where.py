@@ -74,7 +74,7 @@ def excerpt_of(channel: ChannelDescription, target: TargetTable, test: Test, tex
     except _RefusedError as refused:
         raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=text, reason=str(refused)) from None
     columns = tuple(key.column.name for key in keys.values())
-    return KeyRange(way=channel.way, text=text, columns=columns, lake=lake, source=source)
+    return KeyRange(way=channel.mapping_fingerprint, text=text, columns=columns, lake=lake, source=source)
 
 
 def _apart(channel: ChannelDescription, lake: str) -> str:
@@ -128,7 +128,7 @@ def _kind(column: SourceColumn, kind: TargetType) -> _Kind:
             return _Kind.BYTES
         case _:
             what = f"column '{column.name}' ({column.text}, in the target {kind.text})"
-            raise _RefusedError(f"nobody knows that {what} compares alike in both; {LEAVE_OUT}")
+            raise _RefusedError(f"{what} may compare differently in the source and in the lake; {LEAVE_OUT}")
 
 
 def _is_number(column: SourceColumn) -> bool:

@@ -1,6 +1,7 @@
 """Which snapshots of a table must stay.
 
-Owns: the rule. Must not know: how a lake lists its snapshots, where points are stored.
+Owns: the rule.
+Must not know: how a lake lists its snapshots, where points are stored.
 """
 
 from collections.abc import Collection, Mapping

@@ -9,7 +9,7 @@ from typing import Final
 
 from syncmgr.job.types.schema import BYTES, GEOMETRY, IDENTIFIERS, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
 
-AS_TEXT: Final = frozenset({"decimal", "date", "datetime", "timestamp", "time", "char", "enum", "set"})
+AS_TEXT: Final = frozenset({"date", "datetime", "timestamp", "time", "char", "enum", "set"})
 
 
 LIKE_ANOTHER: Final = "\ufffd"  # begins what stands for a text that is refused in a key
@@ -26,7 +26,7 @@ class Selected:
     wire: str
 
 
-def selected(column: SourceColumn) -> Selected:
+def selected(column: SourceColumn) -> Selected:  # noqa: PLR0911 - one row per kind of type
     """Raises KeyError for an unknown type word.
 
     Dates travel as text: a driver would shift them by a zone or a calendar, and cannot represent an invalid one. A
@@ -39,6 +39,9 @@ def selected(column: SourceColumn) -> Selected:
             return Selected(sql=f"{name} * 1e0", wire="DOUBLE")
         case "decimal" if column.precision <= MAX_DECIMAL_DIGITS:
             return Selected(sql=name, wire=f"DECIMAL({column.precision},{column.scale})")
+        case "decimal":  # the inner cast takes the zeros of ZEROFILL away, which the binlog does not have
+            number = f"CAST({name} AS DECIMAL({column.precision},{column.scale}))"
+            return Selected(sql=f"CAST({number} AS CHAR)", wire="STRING")
         case word if word in AS_TEXT or word in IDENTIFIERS:
             return Selected(sql=f"CAST({name} AS CHAR)", wire="STRING")
         case "year":

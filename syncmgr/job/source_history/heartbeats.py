@@ -1,6 +1,7 @@
 """What the heartbeats of a server prove: up to which time of its clock everything that it has is read.
 
-Owns: the rule. Must not know: connections, how events look. Times are unix seconds of the server's clock.
+Owns: the rule.
+Must not know: connections, how events look. Times are unix seconds of the server's clock.
 
 A heartbeat says that nothing was added for a period before it was sent. It does not say when that was, and its arrival
 proves nothing: the network may have delayed it, with changes after it. But the server's clock advances by a period

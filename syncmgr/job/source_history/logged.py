@@ -101,9 +101,9 @@ HEEDED: Final = (
         setting="binlog_row_metadata",
         value="MINIMAL, NO_LOG",
         servers="MySQL, MariaDB",
-        does="warns at CREATE SYNC (20163); reads rows by the stored columns, which it compares with those of the "
-        "server every source_schema_check_second, and with the first names that arrive; refuses a start at an older "
-        "position",
+        does="warns at CREATE SYNC and ADD TABLE (20163); reads rows by the stored columns, which it compares with "
+        "those of the server every source_schema_check_second, and with the first names that arrive; refuses a start "
+        "at an older position",
     ),
     Heeded(
         setting="explicit_defaults_for_timestamp",

@@ -1,6 +1,7 @@
 """How slowly a source may send data once it has begun.
 
-Owns: the rule. Must not know: connections, whether it is an event or an answer.
+Owns: the rule.
+Must not know: connections, whether it is an event or an answer.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """What is known of MySQL's charsets without reading any text.
 
-Owns: the maximum number of bytes per character, by charset, which charsets have some texts in common, and in which no
-two codes are the same text.
+Owns: the maximum number of bytes per character, by charset, which charsets have some texts in common, in which no two
+codes are the same text, and which characters the servers exchange for others without an error.
 Must not know: columns, how a text is decoded.
 """
 
@@ -21,11 +21,22 @@ WIDEST: Final = max(MAX_BYTES.values())
 
 
 _OTHER_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
+WIDE: Final = _OTHER_ASCII - {"swe7"}  # where each character has several bytes
 LIKE_ASCII: Final = MAX_BYTES.keys() - _OTHER_ASCII - {"binary"}  # where a text of ASCII has the bytes of ASCII
 
 EVERYWHERE: Final = re.compile(r"[ -?A-Z_a-z]*")  # characters that every charset has
 
 ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
+
+EXCHANGED: Final = {  # by the servers, in strict mode too, where a text gets that charset
+    "cp932": re.compile("\u6661"),
+    "tis620": re.compile("[\U00010000-\U0010ffff]"),
+}
+_ONE_BYTE: Final = frozenset(charset for charset, size in MAX_BYTES.items() if size == 1) - {"binary"}
+WITHOUT: Final = {  # charsets that have none of those
+    "cp932": _ONE_BYTE | {"cp932", "sjis", "euckr"},
+    "tis620": MAX_BYTES.keys() - ALL_OF_UNICODE - {"gb18030", "binary"},
+}
 
 _ONE_TO_ONE: Final = "cp850 cp852 cp866 keybcs2 koi8r koi8u latin1 latin2 latin5 latin7 macce macroman ucs2 utf8mb3"
 ONE_TO_ONE: Final = ALL_OF_UNICODE | {*_ONE_TO_ONE.split()}  # each code has a character, which comes back as that code
@@ -48,6 +59,16 @@ def looks_like_another(charset: str | None) -> str | None:
 def max_bytes(charset: str | None) -> int:
     """For an unknown charset, as many as any has."""
     return WIDEST if charset is None else MAX_BYTES.get(charset, WIDEST)
+
+
+def may_exchange(before: str | None, now: str | None) -> bool:
+    """Whether a text of one charset may become another text in the other one, without an error."""
+    return before != now and now in WITHOUT and before not in WITHOUT[now]
+
+
+def is_exchanged(text: str, now: str | None) -> bool:
+    """Whether the text itself does."""
+    return now in EXCHANGED and EXCHANGED[now].search(text) is not None
 
 
 def same_bytes(texts: Iterable[str], one: str | None, other: str | None) -> bool:

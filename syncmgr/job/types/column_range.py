@@ -7,6 +7,7 @@ Must not know: single values, statements, expressions.
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS
 from syncmgr.job.types.schema import (
     BYTES,
     GEOMETRY,
@@ -18,6 +19,10 @@ from syncmgr.job.types.schema import (
 )
 from syncmgr.job.types.target import CHARACTERS
 
+BYTE_LABELS: Final = (
+    "its labels have CHARACTER SET binary, so they are bytes and no text; MODIFY it to another charset at the source, "
+    "or leave it out"
+)
 SECOND_DIGITS: Final = 6  # of DATETIME and TIMESTAMP without a number: the lake keeps microseconds
 TARGET_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 EXACT_BITS: Final = {"FLOAT": 24, "DOUBLE": 53}
@@ -34,6 +39,8 @@ def fits(source: SourceColumn, target: TargetType) -> str | None:
     Text takes anything that has an exact text form. A MySQL type without a rule never fits.
     """
     rule = _RULES.get(source.type)
+    if source.type == YEAR_OF_TWO_DIGITS:
+        return "a snapshot would read 99 where the binlog has 1999: MODIFY it to YEAR(4) at the source, or leave it out"
     if rule is None:
         return f"nothing is known of MySQL's type {source.type}"
     return rule(source, target)
@@ -144,6 +151,8 @@ def _characters(source: SourceColumn, target: TargetType) -> str | None:
 
 
 def _labels(source: SourceColumn, target: TargetType) -> str | None:
+    if source.charset == "binary":
+        return BYTE_LABELS
     lengths = [len(member) for member in source.members]
     if not lengths and target.name in {"CHAR", "VARCHAR"}:
         return "its labels are not known; use STRING"

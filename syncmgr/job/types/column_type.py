@@ -5,11 +5,11 @@ Must not know: where the text was read.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.types.charset import max_bytes, same_bytes
+from syncmgr.job.types.charset import is_exchanged, max_bytes, same_bytes
 from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
 
 _LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
@@ -19,6 +19,7 @@ _SPELLING: Final = re.compile(r"(\w+(?: +\w+)*) *(?:\((.*)\))?((?: +\w+)*) *", r
 _NUMBERS: Final = re.compile(r" *(\d+) *(?:, *(\d+) *)?")
 _SIGNS: Final = frozenset({"signed", "unsigned", "zerofill"})
 _FLOAT_DIGITS: Final = 24  # FLOAT(25) is a double
+YEAR_OF_TWO_DIGITS: Final = "year(2)"  # of MariaDB: a SELECT shows 99, or 0, where the binlog has 1999, or 2000
 
 ROOMS: Final = {"tiny": 2**8 - 1, "": 2**16 - 1, "medium": 2**24 - 1, "long": 2**32 - 1}
 _OF_BYTES: Final[Mapping[str, str]] = {
@@ -66,6 +67,7 @@ def source_column(
     if not word or not readable:
         return SourceColumn(name=name, type=text.lower(), charset=charset, nullable=nullable, key=key)
     first, second = (0, 0) if numbers is None else (int(numbers[1]), int(numbers[2] or 0))
+    word = YEAR_OF_TWO_DIGITS if (word, first) == ("year", 2) else word
     both = numbers is not None and numbers[2] is not None
     if word == "float" and first > _FLOAT_DIGITS and not both:
         word = "double"
@@ -96,6 +98,22 @@ def _length(word: str, first: int) -> int:
     if word in {"char", "binary", "bit"}:
         return first or 1
     return first if word in {"varchar", "varbinary"} else 0
+
+
+def set_of(labels: Iterable[str]) -> str:
+    """The value of a SET as the servers show it: no comma before a label as long as there is no text."""
+    text = ""
+    for label in labels:
+        text = f"{text},{label}" if text else label
+    return text
+
+
+def same_labels(column: SourceColumn) -> str | None:
+    """Why two values of an ENUM or SET, which the server tells apart, are one text; None: no two are."""
+    if "" not in column.members:
+        return None
+    without = "the value of no label" if column.type == "set" else "the value that the servers store for a wrong label"
+    return f"'' is a label of column '{column.name}', and {without} is the same text"
 
 
 def room(word: str) -> int:
@@ -131,6 +149,12 @@ def of_bytes(column: SourceColumn) -> SourceColumn:
     return replace(column, type=_OF_BYTES[column.type], charset=None) if column.type in _OF_BYTES else column
 
 
+def of_text(column: SourceColumn) -> SourceColumn:
+    """What another COLLATE than binary makes of bytes in MariaDB."""
+    word = next((text for text, octets in _OF_BYTES.items() if octets == column.type), column.type)
+    return replace(column, type=word)
+
+
 def converted(column: SourceColumn, before: str | None, now: str | None) -> SourceColumn:
     """What CONVERT TO CHARACTER SET makes of a column: it has room for as many characters. None is not known.
 
@@ -141,6 +165,13 @@ def converted(column: SourceColumn, before: str | None, now: str | None) -> Sour
     if is_large(column):
         column = replace(column, type="text", length=characters(column, before))
     return sized(in_charset(column, now), now)
+
+
+def with_readable_labels(column: SourceColumn) -> SourceColumn:
+    """The type becomes unknown if its charset has other labels than the statement."""
+    if not any(is_exchanged(label, column.charset) for label in column.members):
+        return column
+    return replace(column, type=f"{column.type} with labels that {column.charset} cannot hold", members=())
 
 
 def in_charset(column: SourceColumn, charset: str | None) -> SourceColumn:

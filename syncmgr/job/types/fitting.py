@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from syncmgr.job.types.cells import Bools
-from syncmgr.job.types.column_range import EXACT_BITS, SECOND_DIGITS, TARGET_BITS, fits
+from syncmgr.job.types.column_range import BYTE_LABELS, EXACT_BITS, SECOND_DIGITS, TARGET_BITS, fits
 from syncmgr.job.types.schema import (
     BYTES,
     GEOMETRY,
@@ -46,7 +46,7 @@ def fit(source: SourceColumn, target: TargetType) -> tuple[Fit, str]:
     reason = fits(source, target)
     if reason is None:
         return Fit.WHOLE, ""
-    return (Fit.CHECKED if target.name in _checkable(source) else Fit.NEVER), reason
+    return (Fit.CHECKED if reason != BYTE_LABELS and target.name in _checkable(source) else Fit.NEVER), reason
 
 
 def _checkable(source: SourceColumn) -> frozenset[str]:  # noqa: PLR0911 - one row per kind of type
@@ -201,3 +201,8 @@ _CHECKS: Final[Mapping[str, Callable[[pa.Array, TargetType], Bools]]] = {
     "timestamp": _moments,
     "binary": _bytes,
 }
+
+
+def are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:
+    """Whether the target was narrower before a statement, as it is after it."""
+    return all(fit(column, target)[0] is Fit.CHECKED for column in (before, now))

@@ -7,9 +7,25 @@ Must not know: statements, targets, what happens to a job.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from syncmgr.job.types.charset import ALL_OF_UNICODE, EVERYWHERE, LIKE_ASCII, max_bytes
+from syncmgr.job.types.charset import (
+    ALL_OF_UNICODE,
+    EVERYWHERE,
+    LIKE_ASCII,
+    is_exchanged,
+    max_bytes,
+    may_exchange,
+)
 from syncmgr.job.types.column_type import room
-from syncmgr.job.types.schema import BYTES, GEOMETRY, INTEGER_BITS, LABELLED, TEXT, SourceColumn, arrow_type
+from syncmgr.job.types.schema import (
+    BYTES,
+    GEOMETRY,
+    INTEGER_BITS,
+    LABELLED,
+    MAX_DECIMAL_DIGITS,
+    TEXT,
+    SourceColumn,
+    arrow_type,
+)
 
 UNICODE: Final = "utf8mb4"  # it contains every character of every charset
 SHORT: Final = frozenset({"char", "varchar"})
@@ -22,6 +38,13 @@ def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
     `new`.
     """
     return arrow_type(old) == arrow_type(new) and kept(old, new, strict=False)
+
+
+def has_other_texts(before: SourceColumn, now: SourceColumn) -> bool:
+    """Whether values that stay what they are have another text than before."""
+    if (before.type, now.type) == ("decimal", "decimal"):
+        return before.scale != now.scale
+    return (before.type, now.type) == ("float", "double")
 
 
 def kept(before: SourceColumn, now: SourceColumn, *, strict: bool, pads: bool = False) -> bool:
@@ -52,6 +75,8 @@ def _range(column: SourceColumn) -> tuple[int, int]:
 def _decimals(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
     if (before.type, now.type) != ("decimal", "decimal"):
         return None
+    if max(before.precision, now.precision) > MAX_DECIMAL_DIGITS and now.scale != before.scale:
+        return False  # their texts show the digits
     signed = before.unsigned or not now.unsigned
     return now.scale >= before.scale and (strict or (_whole(now) >= _whole(before) and signed))
 
@@ -74,14 +99,16 @@ def _whole(column: SourceColumn) -> int:
 
 
 def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """In strict mode no character is lost, but trailing spaces are: of what is truncated, and of what becomes a
-    char.
+    """In strict mode no character is lost, but a few are exchanged, and trailing spaces are lost: of what is truncated,
+    and of what becomes a char.
     """
     if before.type not in TEXT or now.type not in TEXT:
         return None
     if now.type == "char" != before.type:
         return False
     if not strict and now.charset not in {before.charset, UNICODE}:
+        return False
+    if may_exchange(before.charset, now.charset):
         return False
     return _has_room(before, now, grows=not strict and now.charset != before.charset)
 
@@ -118,7 +145,8 @@ def _labels(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | Non
     if before.type not in LABELLED:
         return None
     if now.type in TEXT:
-        return strict and _takes_text(now, _longest(before))
+        exchanged = any(is_exchanged(label, now.charset) for label in before.members)
+        return strict and not exchanged and _takes_text(now, _longest(before))
     if now.type != before.type or not (now.charset == before.charset or _spells(now)):
         return False
     if now.members[: len(before.members)] == before.members:

@@ -92,12 +92,14 @@ class UniqueKey:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratedColumn:
     """A column whose values the server computes. `reads`: the columns that its expression may read; `defaults`: perhaps
-    the DEFAULT of one, which MariaDB allows.
+    the DEFAULT of one, which MariaDB allows. `zoned`: its values may depend on the time zone of the session that
+    computes them, as the server described it.
     """
 
     name: str
     reads: tuple[str, ...]
     defaults: bool = False
+    zoned: bool = field(default=False, compare=False)
 
 
 def read_by(expression: str, columns: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,10 @@ from syncmgr.job.types.schema import (
 from syncmgr.job.types.target import CHARACTERS
 
 RESERVED_PREFIX: Final = "syncmgr_"
-RESERVED: Final = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_op", "_seq"})
+_OF_ICEBERG: Final = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+_OF_CHANGES: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")  # Iceberg's, of a table's changes
+_OF_STAGING: Final = ("_op", "_seq", "_when", "_file", "_offset", "_image")
+RESERVED: Final = frozenset({*_OF_ICEBERG, *_OF_CHANGES, *_OF_STAGING})
 NAME_LENGTH: Final = 64  # MySQL's own bound
 
 
@@ -93,11 +96,24 @@ def _check_columns(table: TargetTable) -> None:
         if folded in seen:
             raise SyncError(Code.DUPLICATE_COLUMN, column=column.name)
         seen.add(folded)
-        if folded in RESERVED or folded.startswith(RESERVED_PREFIX):
+        if is_reserved(column.name):
             raise _bad(table, f"the column name '{column.name}' is reserved")
-        if not column.name or len(column.name) > NAME_LENGTH or re.search(r"[\x00-\x1f\x7f]", column.name):
+        if not is_column_name(column.name):
             reason = f"it must have 1 to {NAME_LENGTH} characters, no control characters among them"
             raise SyncError(Code.BAD_NAME, what="column", name=column.name, reason=reason)
+
+
+def is_reserved(column: str) -> bool:
+    """Whether rows have a column of that name besides those of a table: in Iceberg, or while they are staged. A column
+    of the source that has it cannot be read, either.
+    """
+    folded = folded_in_lake(column)
+    return folded in RESERVED or folded.startswith(RESERVED_PREFIX)
+
+
+def is_column_name(column: str) -> bool:
+    """Whether the lake takes it, if it is not reserved."""
+    return 0 < len(column) <= NAME_LENGTH and re.search(r"[\x00-\x1f\x7f]", column) is None
 
 
 def _check_key(table: TargetTable, names: tuple[str, ...], clause: str) -> None:

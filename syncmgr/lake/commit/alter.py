@@ -6,7 +6,7 @@ Must not know: jobs, intents, statements; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -15,10 +15,12 @@ from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.lake.commit.backfill import refill
 from syncmgr.lake.commit.clock import refuse_old_clock
-from syncmgr.lake.commit.commit_marker import check_token, refuse_gone, refuse_replaced
+from syncmgr.lake.commit.commit_marker import carried_columns, check_token, refuse_gone, refuse_replaced, token_of
+from syncmgr.lake.commit.partitions import refuse_mixed
 from syncmgr.lake.commit.rows import DATA, KIND
 from syncmgr.lake.commit.schema_change import change_schema
 from syncmgr.lake.commit.uncommitted_files import name_of
+from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
     EPOCH_MARK,
@@ -32,7 +34,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -42,14 +44,12 @@ logger = logging.getLogger(__name__)
 class Alter:
     """One call: its attempts share only the changes, which were decided before, and what they have written."""
 
-    def __init__(
-        self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing, confirm: Callable[[], None] | None = None
-    ) -> None:
-        """`confirm`: returns when the catalog's change is on the disk; None: the catalog takes care of it."""
+    def __init__(self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing, drops: Drops | None = None) -> None:
+        """`drops`: of an embedded catalog; None: another one takes care of its tables."""
         self._iceberg = iceberg
         self._alter = alter
         self._indexing = indexing
-        self._confirm = confirm
+        self._drops = drops
         self._mark = f"{alter.token}:{alter.epoch}"
         self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
         self._label = f"{alter.db}.{alter.table}"
@@ -71,22 +71,24 @@ class Alter:
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
                     refuse_old_clock(self._iceberg, self._loaded, self._label)
-                    failed(error)
+                    raise_for(error)
                 logger.info("change of schema refused, trying again: %s", java_class(error))
         raise SyncError(Code.LAKE_FAILED, reason=f"table {self._label} was changed {ATTEMPTS} times during one DDL")
 
     def _loaded(self) -> Java:
         return self._iceberg.load(self._alter.db, self._alter.table)
 
-    def _attempt(self, table: Java) -> ChannelCommitted:
-        transaction = self._iceberg.begin(table)
+    def _attempt(self, loaded: Java) -> ChannelCommitted:
+        transaction = self._iceberg.begin(loaded)
         table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
         refuse_replaced(self._iceberg, table, self._alter)
         changes, before = self._alter.changes, self._iceberg.layout(table)
-        types = change_schema(self._iceberg, transaction, changes)
+        types = change_schema(self._iceberg, transaction, changes, (self._alter.db, self._alter.table))
         empties = any(isinstance(change, EmptyTable) for change in changes)
+        if any(isinstance(change, EmptyTable | FillField) for change in changes):
+            refuse_mixed(self._iceberg, loaded, self._alter)
         if empties:
             self._iceberg.empty(transaction, self._marks, self._alter.part)
         fills = {change.name: change.value for change in changes if isinstance(change, FillField)}
@@ -94,7 +96,8 @@ class Alter:
             self._fill(transaction, before, fills)
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
-        self._iceberg.set_properties(transaction, marks | types)
+        columns = carried_columns(self._iceberg, self._iceberg.table_of(transaction), self._alter, changes)
+        self._iceberg.set_properties(transaction, {**marks, **types, **columns})
         self._iceberg.pin(transaction)  # Iceberg would reapply properties to whatever was committed meanwhile
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
@@ -118,13 +121,13 @@ class Alter:
             passed_over = self._iceberg.uuid(table) != change.uuid
         if not passed_over:
             self._borne(table)
-            self._iceberg.drop_table(alter.db, alter.table, self._confirm)
+            self._iceberg.drop_table(alter.db, alter.table, self._drops)
         passing(CrashPoint.TABLE_ALTERED)
         return ChannelCommitted(snapshot=None, passed_over=passed_over)
 
     def _borne(self, table: Java) -> bool:
         alter = self._alter
-        found = self._iceberg.token(table, token_property(alter.token))
+        found = token_of(self._iceberg, table, alter)
         check_token(found, alter)
         fingerprint = self._iceberg.property(table, fingerprint_property(alter.token))
         if found == alter.epoch and fingerprint not in {None, alter.fingerprint}:
@@ -158,5 +161,5 @@ class Alter:
         folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
         self._folders.append(folder)
         refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
-        files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
+        files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", (alter.db, alter.table))
         self._iceberg.replace(transaction, files, {**self._marks, FILES_MARK: name_of(folder)}, alter.part)

@@ -82,17 +82,18 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
     by_target = {folded_name(mapped.target): mapped for mapped in channel.columns}
-    fills = tuple(by_target.get(folded_name(column.field.name)) for column in filled(channel, layout))
+    fields = tuple(column.field for column in filled(channel, layout))
+    fills = tuple(by_target.get(folded_name(field.name)) for field in fields)
     part = _part(channel, layout)
     if channel.where or part is None or not all(map(_is_plain, fills)):
         return None
     try:
         local(location)
-        schema = arrow_schema(layout)
+        schema = arrow_schema(fields)
     except UnindexableError:
         return None
     staged = _schema(channel)
-    if staged is None or not _fit(layout.fields, fills, staged):
+    if staged is None or not _fit(fields, fills, staged):
         return None
     return Plain(channel=channel, schema=schema, fills=fills, part=part)
 
@@ -104,9 +105,9 @@ def _is_plain(fill: MappedColumn | None) -> bool:
 def _part(channel: ChannelCommit, layout: Layout) -> str | None:
     """Of a table that is partitioned by what all rows have in common; None: they may be in many partitions."""
     names = []
-    for place, part in enumerate(layout.partition):
-        column = layout.by_id(part.source_id).name
-        if part.transform != "identity" or channel.part is None or channel.part.column != column:
+    for place, part in enumerate(layout.divisions):
+        column = layout.by_id(part.source_id)
+        if part.transform != "identity" or channel.part is None or column is None or channel.part.column != column.name:
             return None
         names.append(f"/syncmgr_p{place}=x{channel.part.value.encode().hex()}")
     return "".join(names)
@@ -134,15 +135,15 @@ def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: 
     )
 
 
-def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
+def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> int:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
-    order; None: all that are not deletes. No row, no file. Raises SOURCE_VALUE, OSError.
+    order; None: all that are not deletes. No row, no file. Returns how many. Raises SOURCE_VALUE, OSError.
     """
     names = sorted({name for name in map(_source, epoch.fills) if name is not None} | {OP})
     rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in epoch.channel.files])
     kept = rows.filter(pc.not_equal(rows[OP], int(ChangeKind.DELETE))) if which is None else rows.take(which)
     if not len(kept):
-        return
+        return 0
     columns = [_column(field, fill, kept) for field, fill in zip(epoch.schema, epoch.fills, strict=True)]
     _refuse_null(epoch, columns)
     place = local(f"{folder}/{KIND}={DATA}{epoch.part}")
@@ -155,6 +156,7 @@ def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
         store_schema=False,
         store_decimal_as_integer=True,
     )
+    return len(kept)
 
 
 def _column(field: pa.Field, fill: MappedColumn | None, rows: pa.Table) -> pa.ChunkedArray | pa.Array:

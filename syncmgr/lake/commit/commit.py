@@ -16,19 +16,27 @@ from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import data_files
 from syncmgr.lake.commit.clock import refuse_old_clock
-from syncmgr.lake.commit.commit_marker import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
-from syncmgr.lake.commit.partitions import refuse_unreachable
+from syncmgr.lake.commit.commit_marker import (
+    ADDED_BYTES,
+    ADDED_ROWS,
+    carried_columns,
+    marker_of,
+    refuse_gone,
+    refuse_replaced,
+    refuse_replaced_columns,
+)
+from syncmgr.lake.commit.partitions import refuse_mixed, refuse_old_format, refuse_unreachable
 from syncmgr.lake.commit.schema_change import change_schema, layout_after, outstanding
 from syncmgr.lake.commit.uncommitted_files import UncommittedFiles, Written, name_of
 from syncmgr.lake.commit.vectors import Deletion
-from syncmgr.lake.iceberg.ancestry import FILES_MARK
+from syncmgr.lake.iceberg.ancestry import FILES_MARK, READ_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
 from syncmgr.lake.spark import chunk_relation
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class, text_of
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 MOST_KEYS: Final = 4_000_000  # of a part, that are held in addition to the index; more use equality deletes
@@ -45,8 +53,9 @@ class Commit:
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
         self._iceberg = iceberg
         self._channel = channel
-        self._bearing = bearing_of(iceberg, channel)
-        self._files = UncommittedFiles(iceberg, channel, self._bearing.name, strays)
+        self._marker = marker_of(iceberg, channel)
+        self._name = channel.db, channel.table
+        self._files = UncommittedFiles(iceberg, channel, self._marker.name, strays)
         self._indexing = indexing
         self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
 
@@ -62,9 +71,11 @@ class Commit:
                 return self._attempt(table)
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
+                    with self._files.discarding():
+                        refuse_old_format(text_of(error), *self._name)
                     self._files.give_up()
                     refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
-                    failed(error)
+                    raise_for(error)
                 logger.info("commit refused, trying again: %s", java_class(error))
             table = self._loaded()
         self._files.give_up()
@@ -87,15 +98,15 @@ class Commit:
         except JAVA_ERRORS as error:
             away = chunk.reader.error(text_of(error), chunk.table)
             if away is None:
-                failed(error)
+                raise_for(error)
             raise away from error
 
     def _attempt(self, table: Java) -> ChannelCommitted:
         if not self._files.written and not self._borne(table):
             with self._indexing.lock:
                 index = self._index(table)
-            layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes))
-            self._refuse_replaced(table)
+            layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes), self._name)
+            self._refuse_replaced(table, table)
             self._fitting(table, layout, gone=self._gone(index, table))
             if index is not None and not self._channel.empty and self._is_small(table):
                 self._files.keys(table, index.shape)
@@ -103,17 +114,14 @@ class Commit:
         with self._indexing.lock:
             return self._transact(table)
 
-    def _transact(self, table: Java) -> ChannelCommitted:
-        transaction = self._iceberg.begin(table)
+    def _transact(self, loaded: Java) -> ChannelCommitted:
+        transaction = self._iceberg.begin(loaded)
         table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
-        self._refuse_replaced(table)
+        self._refuse_replaced(table, loaded)
         index = self._index(table)
-        types = change_schema(self._iceberg, transaction, outstanding(self._iceberg, table, self._changes))
-        if types:
-            self._iceberg.set_properties(transaction, types)
-        table = self._iceberg.table_of(transaction)
+        table = self._changed(transaction, table)
         written = self._fitting(table, self._iceberg.layout(table), gone=self._gone(index, table))
         matching = self._matching(table)
         deletion = None
@@ -127,7 +135,7 @@ class Commit:
             files = list(zip(self._files.data(table), self._files.keys(table, index.shape), strict=True))
             complete = self._channel.where is None and self._channel.settled
             name = name_of(written.folder)
-            deletion.took_effect(self._indexing, table, name, files, count_missing=complete)
+            deletion.committed(self._indexing, table, name, files, count_missing=complete)
         self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
         self._files.sweep(name_of(written.folder))
         return ChannelCommitted(
@@ -136,6 +144,16 @@ class Commit:
             bytes=sum(map(self._iceberg.file_bytes, self._files_of_chunk(table))),
             sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
         )
+
+    def _changed(self, transaction: Java, table: Java) -> Java:
+        """The table after those changes of a chunk that it does not have yet."""
+        changes = outstanding(self._iceberg, table, self._changes)
+        types = change_schema(self._iceberg, transaction, changes, self._name)
+        table = self._iceberg.table_of(transaction)
+        properties = {**types, **carried_columns(self._iceberg, table, self._channel, changes)}
+        if properties:
+            self._iceberg.set_properties(transaction, properties)
+        return self._iceberg.table_of(transaction)
 
     def _sequence(self, table: Java, snapshot: int) -> int | None:
         return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
@@ -150,12 +168,12 @@ class Commit:
         table was replaced by an empty one; equality deletes do not reach rows that were moved to another spec.
         """
         table = self._iceberg.table_of(transaction)
-        marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
+        marks = {**self._marker.summary(table), FILES_MARK: name_of(written.folder)}
         try:
             self._iceberg.pin(transaction)
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._files.data(table), marks, self._channel.part)
-                self._iceberg.set_properties(transaction, self._bearing.properties(table))
+                self._iceberg.set_properties(transaction, self._marker.properties(table))
                 written.sent = True
                 return self._iceberg.finish(transaction)
             vanished = self._equality_deletes(table, matching) if deletion is None else []
@@ -164,7 +182,7 @@ class Commit:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
             self._iceberg.add(delta, self._files.data(table), vanished, marks)
-            self._iceberg.set_properties(transaction, self._bearing.properties(table))
+            self._iceberg.set_properties(transaction, self._marker.properties(table))
             written.sent = True
             return self._iceberg.finish(transaction)
         except JAVA_ERRORS:
@@ -229,24 +247,28 @@ class Commit:
         if self._excerpt is not None:
             gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
             return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
-        meets = bool(written) and self._bearing.may_meet(table)
+        meets = bool(written) and self._marker.may_meet(table)
         return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
 
     def _gone(self, index: TableIndex | None, table: Java) -> bool:
         """Whether the keys must be written to files, since nothing locates their rows."""
         if index is not None or not self._channel.keys or self._replaces or self._excerpt is not None:
             return False
-        return self._bearing.may_meet(table)
+        return self._marker.may_meet(table)
 
     def _borne(self, table: Java) -> bool:
         with self._files.discarding():
-            return self._bearing.is_in(table)
+            return self._marker.is_applied(table)
 
-    def _refuse_replaced(self, table: Java) -> None:
+    def _refuse_replaced(self, table: Java, loaded: Java) -> None:
+        """`loaded`: the same table outside of a transaction."""
         if self._channel.renews:
             return
         with self._files.discarding():
             refuse_replaced(self._iceberg, table, self._channel)
+            refuse_replaced_columns(self._iceberg, table, self._channel)
+            if self._replaces:
+                refuse_mixed(self._iceberg, loaded, self._channel)
 
     def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
         """The existing files if they fit, otherwise new ones."""
@@ -266,7 +288,7 @@ class Commit:
         files = self._files.gone(table) if self._excerpt is None else matching
         if files:
             with self._files.discarding():
-                refuse_unreachable(self._iceberg, table, written.layout, self._channel, self._indexing.why_not())
+                refuse_unreachable(self._iceberg, table, written.layout, self._channel, self._indexing)
         return [self._iceberg.equality_delete(table, file, keys) for file in files]
 
     def _matching(self, table: Java) -> list[Java]:
@@ -280,9 +302,9 @@ class Commit:
     def _passed_over(self, table: Java) -> ChannelCommitted:
         """Either our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
 
-        The token survives a rollback; a missing chunk is noticed once all chunks of its plan are committed.
+        The token survives a rollback; whoever checked it has missed no chunk.
         """
-        snapshot = self._bearing.found(table)
+        snapshot = self._marker.found(table)
         if snapshot is None:
             if self._channel.chunk is None and not self._channel.renews:
                 with self._files.discarding():
@@ -296,4 +318,5 @@ class Commit:
             rows=int(snapshot.marks.get(ADDED_ROWS, 0)),
             bytes=int(snapshot.marks.get(ADDED_BYTES, 0)),
             sequence=self._sequence(table, snapshot.id),
+            read=snapshot.marks.get(READ_MARK),
         )

@@ -4,31 +4,50 @@ Owns: the token and the done-set in a table's properties, the marks of a commit 
 Must not know: files, indexes, when something is committed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.following.column_ids import (
+    ColumnIds,
+    carried,
+    columns_text,
+    ids_of,
+    known_columns,
+    replaced_column,
+)
+from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit
-from syncmgr.job.snapshot.chunk import is_older, numbers_of, numbers_text
+from syncmgr.job.snapshot.chunk import done_set, is_older, numbers_text
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
+from syncmgr.lake.commit.schema_change import outstanding
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
+    COLUMNS,
     DATA_FILES,
+    DONE_MARK,
     EPOCH_MARK,
     FILES_MARK,
     MARKS,
+    OTHERS_MARK,
+    READ_MARK,
     chunks_property,
+    columns_property,
     fingerprint_property,
     has_gone,
     has_others_rows,
     is_replaced,
+    lost_chunks,
+    newest_done,
+    newest_epoch,
     others_property,
     part_marks,
     token_property,
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Snapshot
+from syncmgr.lake.iceberg.layout import Layout, Snapshot
+from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
 
 ADDED_ROWS: Final = "added-records"  # Iceberg's own words in a snapshot's summary
@@ -42,12 +61,11 @@ class CommitMarker(Protocol):
     def name(self) -> str:
         """Of the folder of its files."""
 
-    @property
-    def marks(self) -> Mapping[str, str]:
-        """For the summary of its snapshot."""
+    def summary(self, table: Java) -> Mapping[str, str]:
+        """What the summary of its snapshot must have when it is committed."""
 
-    def is_in(self, table: Java) -> bool:
-        """Raises FENCED, OTHER_HISTORY, TARGET_SET_BACK."""
+    def is_applied(self, table: Java) -> bool:
+        """Raises FENCED, OTHER_HISTORY, TARGET_SET_BACK, TARGET_REPLACED."""
 
     def may_meet(self, table: Java) -> bool:
         """Whether a key that it brings may already be in the table."""
@@ -61,10 +79,10 @@ class CommitMarker(Protocol):
         """
 
 
-def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
+def marker_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
     if channel.chunk is None:
-        return EpochBearing(iceberg, channel)
-    return ChunkBearing(iceberg, channel, channel.chunk)
+        return EpochMarker(iceberg, channel)
+    return ChunkMarker(iceberg, channel, channel.chunk)
 
 
 def check_token(
@@ -85,17 +103,86 @@ def check_token(
         raise SyncError(Code.TARGET_SET_BACK, table=table, found=found, epoch=last)
 
 
+def token_of(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> int:
+    """The last epoch that the table has, 0 if none: by its properties, which another engine may have changed, or by the
+    snapshots from the last commit on whose answer is known. Raises FOREIGN_CHANGE.
+    """
+    key = token_property(commit.token)
+    with as_written(commit.db, commit.table, key):
+        found = iceberg.token(table, key)
+    if not found and commit.fingerprint and commit.fingerprint == _fingerprint(iceberg, table, commit):
+        return commit.epoch
+    known = found == commit.epoch or iceberg.current_snapshot(table) in {None, commit.last_snapshot}
+    if known and found >= commit.last_epoch:
+        return found
+    history = iceberg.history(table, MARKS, expired=True)
+    return max(found, newest_epoch(history, token=commit.token, since=commit.last_snapshot))
+
+
+def _fingerprint(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> str | None:
+    return iceberg.property(table, fingerprint_property(commit.token))
+
+
 def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
     """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history."""
     token, last = commit.token, commit.last_snapshot
-    epoch = iceberg.token(table, token_property(token))
+    epoch, done = token_of(iceberg, table, commit), iceberg.property(table, chunks_property(token))
     history = iceberg.history(table, MARKS, expired=True)
 
     def remains() -> bool:
         return last in iceberg.snapshots(table)
 
-    if is_replaced(history, token=token, epoch=epoch, last_snapshot=last, remains=remains):
+    if is_replaced(history, token=token, epoch=epoch, last_snapshot=last, done=done, remains=remains):
         raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
+
+
+def refuse_replaced_columns(iceberg: Iceberg, table: Java, channel: ChannelCommit) -> None:
+    """Raises COLUMN_REPLACED if a column that the channel fills is another one than at its last commit. What the
+    changes of a chunk replace does not count, as long as the table does not have them.
+    """
+    if channel.empty:
+        return
+    known = _known(iceberg, table, channel, columns_property(channel.token))
+    changes = () if channel.chunk is None else outstanding(iceberg, table, channel.chunk.changes)
+    column = replaced_column(known, _filled_ids(iceberg.layout(table), channel), changes)
+    if column is not None:
+        raise SyncError(Code.COLUMN_REPLACED, table=f"{channel.db}.{channel.table}", column=column)
+
+
+def _known(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, key: str) -> ColumnIds:
+    with as_written(commit.db, commit.table, key):
+        return known_columns(iceberg.property(table, key))
+
+
+def _filled_ids(layout: Layout, channel: ChannelCommit) -> ColumnIds:
+    fields = (layout.field(mapped.target) for mapped in channel.columns)
+    return ids_of((field.name, field.id) for field in fields if field is not None)
+
+
+def column_marks(iceberg: Iceberg, table: Java, channel: ChannelCommit) -> Mapping[str, str]:
+    """A property with the columns that the channel fills from this commit on. `table`: after its changes, with the
+    `carried_columns` of them.
+    """
+    if channel.empty:
+        return {}
+    own = columns_property(channel.token)
+    before = iceberg.property(table, own)
+    kept = {} if channel.renews else _known(iceberg, table, channel, own)
+    after = columns_text({**kept, **_filled_ids(iceberg.layout(table), channel)})
+    return {} if after == before else {own: after}
+
+
+def carried_columns(
+    iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, changes: Sequence[LakeChange]
+) -> Mapping[str, str]:
+    """The same of all channels of a table, right after changes of ours; those that it had before are none. Raises
+    FOREIGN_CHANGE.
+    """
+    if not changes:
+        return {}
+    after = ids_of((field.name, field.id) for field in iceberg.layout(table).fields)
+    keys = [key for key in iceberg.properties(table) if key.startswith(COLUMNS)]
+    return {key: columns_text(carried(_known(iceberg, table, commit, key), changes, after)) for key in keys}
 
 
 def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
@@ -105,8 +192,17 @@ def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAl
         raise SyncError(Code.TARGET_REPLACED, table=label, snapshot="number unknown", epoch=commit.epoch)
 
 
+def refuse_lost(iceberg: Iceberg, table: Java, label: str, plan: str, numbers: Collection[int]) -> None:
+    """Raises TARGET_REPLACED if the table was rolled back after one of these chunks was committed: the done-set in its
+    properties survives that.
+    """
+    lost = lost_chunks(iceberg.history(table, MARKS, expired=True), plan=plan, numbers=numbers)
+    if lost:
+        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot=f"chunk {min(lost)}", epoch=0)
+
+
 @dataclass(frozen=True, slots=True)
-class EpochBearing:
+class EpochMarker:
     """The table stores token -> epoch."""
 
     iceberg: Iceberg
@@ -116,13 +212,16 @@ class EpochBearing:
     def name(self) -> str:
         return f"{self.channel.token}-{self.channel.epoch}"
 
+    def summary(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
+        return self._marks
+
     @property
-    def marks(self) -> Mapping[str, str]:
+    def _marks(self) -> Mapping[str, str]:
         return {EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}", **part_marks(self.channel.part)}
 
-    def is_in(self, table: Java) -> bool:
+    def is_applied(self, table: Java) -> bool:
         channel = self.channel
-        found = self.iceberg.token(table, token_property(channel.token))
+        found = token_of(self.iceberg, table, channel)
         check_token(found, channel, renews=channel.renews)
         if found == channel.epoch:
             self._refuse_other_history(table)
@@ -140,18 +239,19 @@ class EpochBearing:
     def may_meet(self, table: Java) -> bool:  # noqa: ARG002 - an insert may be repeated, and follow another writer's
         return True
 
-    def properties(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
-        token = self.channel.token
-        return {token_property(token): str(self.channel.epoch), fingerprint_property(token): self.channel.fingerprint}
+    def properties(self, table: Java) -> Mapping[str, str]:
+        token, columns = self.channel.token, column_marks(self.iceberg, table, self.channel)
+        fingerprint = {fingerprint_property(token): self.channel.fingerprint}
+        return {token_property(token): str(self.channel.epoch), **fingerprint, **columns}
 
     def found(self, table: Java) -> Snapshot | None:
         """A chunk after the epoch has its mark, too, and names other files."""
         history = self.iceberg.history(table, MARKS, expired=True)
-        return _by_marks((s for s in history if CHUNK_MARK not in s.marks), self.marks)
+        return _by_marks((s for s in history if CHUNK_MARK not in s.marks), self._marks)
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkBearing:
+class ChunkMarker:
     """The table stores token -> plan and the numbers of its chunks. Their snapshots count as those of the epoch that
     the table is already marked with.
     """
@@ -164,49 +264,73 @@ class ChunkBearing:
     def name(self) -> str:
         return f"{self.channel.token}-chunk{self.chunk.number}"
 
+    def summary(self, table: Java) -> Mapping[str, str]:
+        others = {OTHERS_MARK: self.chunk.plan} if self.may_meet(table) else {}
+        read = {READ_MARK: self.chunk.read} if self.chunk.read else {}
+        return {**self._marks, DONE_MARK: self._done_with(table), **others, **read}
+
     @property
-    def marks(self) -> Mapping[str, str]:
+    def _marks(self) -> Mapping[str, str]:
         return {
             EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}",
             CHUNK_MARK: f"{self.chunk.plan}:{self.chunk.number}",
             **part_marks(self.channel.part),
         }
 
-    def is_in(self, table: Java) -> bool:
+    def is_applied(self, table: Java) -> bool:
         channel = self.channel
-        found = self.iceberg.token(table, token_property(channel.token))
+        found = token_of(self.iceberg, table, channel)
         check_token(found, channel, renews=channel.renews, unanswered=channel.unanswered)
-        return self.chunk.number in self._done(table)
+        done = self._done(table)
+        refuse_lost(self.iceberg, table, f"{channel.db}.{channel.table}", self.chunk.plan, done)
+        return self.chunk.number in done
 
     def _done(self, table: Java) -> frozenset[int]:
-        """Raises OTHER_HISTORY if another read has begun, after this one or in parallel: the writer of this chunk does
-        not know of it, like a frontend that was replaced, or metadata that are older than the table.
+        """By the table's properties, which another engine may have changed, and its snapshots. Raises FOREIGN_CHANGE,
+        and OTHER_HISTORY if another read has begun, after this one or in parallel: the writer of this chunk does not
+        know of it, like a frontend that was replaced, or metadata that are older than the table.
         """
-        plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
-        begins = not plan or (self.chunk.replaces and not is_older(self.chunk.plan, plan))
+        token, key = self.channel.token, chunks_property(self.channel.token)
+        stored = self.iceberg.property(table, key)
+        since = self.channel.last_snapshot if stored else None
+        marked = newest_done(self.iceberg.history(table, MARKS, expired=True), token=token, since=since)
+        with as_written(self.channel.db, self.channel.table, key):
+            sets = [done_set(text) for text in (stored, marked) if text]
+            plan = sets[0][0] if sets else ""
+            begins = not plan or (self.chunk.replaces and not is_older(self.chunk.plan, plan))
         if plan != self.chunk.plan and begins:
             return frozenset()
         if plan != self.chunk.plan:
             label = f"{self.channel.db}.{self.channel.table}"
             raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)
-        return numbers_of(numbers)
+        return frozenset().union(*(numbers for of, numbers in sets if of == plan))
 
     def may_meet(self, table: Java) -> bool:
         """Rows of other chunks have other keys. A chunk that has found foreign rows reports it to those that follow."""
         channel = self.channel
         if self.iceberg.property(table, others_property(channel.token)) == self.chunk.plan:
             return True
-        history = self.iceberg.history(table, (*MARKS, DATA_FILES))
-        return has_others_rows(history, token=channel.token, last_snapshot=channel.last_snapshot, part=channel.part)
+        return has_others_rows(
+            self.iceberg.history(table, (*MARKS, DATA_FILES)),
+            token=channel.token,
+            last_snapshot=channel.last_snapshot,
+            part=channel.part,
+            plan=self.chunk.plan,
+        )
 
     def properties(self, table: Java) -> Mapping[str, str]:
-        token, numbers = self.channel.token, numbers_text(self._done(table) | {self.chunk.number})
+        token = self.channel.token
         others = {others_property(token): self.chunk.plan} if self.may_meet(table) else {}
         epoch = {token_property(token): str(self.channel.epoch)} if self.channel.renews else {}
-        return {chunks_property(token): f"{self.chunk.plan}:{numbers}", **others, **epoch}
+        columns = column_marks(self.iceberg, table, self.channel)
+        return {chunks_property(token): self._done_with(table), **others, **epoch, **columns}
+
+    def _done_with(self, table: Java) -> str:
+        return f"{self.chunk.plan}:{numbers_text(self._done(table) | {self.chunk.number})}"
 
     def found(self, table: Java) -> Snapshot | None:
-        return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS, ADDED_BYTES)), self.marks)
+        marks = (*MARKS, READ_MARK, ADDED_ROWS, ADDED_BYTES)
+        return _by_marks(self.iceberg.history(table, marks, expired=self.chunk.exact), self._marks)
 
 
 def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | None) -> bool:

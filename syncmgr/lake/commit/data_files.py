@@ -57,9 +57,9 @@ def _write_plain(channel: ChannelCommit, written: Written, codec: str, numbered:
     if epoch is None:
         return False
     if touched is None:
-        arrow_writer.write(epoch, None, written.folder, codec)
+        written.rows = arrow_writer.write(epoch, None, written.folder, codec)
     else:
         which, keys = touched.images()
-        arrow_writer.write(epoch, which, written.folder, codec)
+        written.rows = arrow_writer.write(epoch, which, written.folder, codec)
         written.keys, written.seed = [keys] if len(keys) else [], seed
     return True

@@ -7,13 +7,14 @@ Must not know: rows, epochs, statements.
 
 import json
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, quoted
-from syncmgr.job.channel.expression_bounds import Node, unbounded
+from syncmgr.job.channel.expression_bounds import Node, unbounded, uncheckable
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.lake.commit import rows
@@ -48,7 +49,9 @@ class Bounds:
             return
         relation = rows.changes(session, channel)
         for each in computed:
-            reason = _unbounded(jvm.analyzed(relation.selectExpr(f"({each}) AS x")), each)
+            reason = _uncheckable(session, each) or _unbounded(
+                jvm.analyzed(relation.selectExpr(f"({each}) AS x")), each
+            )
             if reason is not None:
                 raise SyncError(Code.BAD_EXPRESSION, expression=each, reason=f"{reason}; {_AT_WORK}")
         self._known[channel.token] = computed
@@ -76,19 +79,26 @@ def _type(column: SourceColumn) -> str:
 
 def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = False) -> None:
     try:
-        plan = jvm.analyzed(relation.selectExpr(f"CAST({expression} AS {kind}) AS x"))
+        reason = None if trusts else _uncheckable(relation.sparkSession, expression)
+        reason = reason or _of_plan(relation, expression, kind, trusts=trusts)
     except jvm.JAVA_ERRORS as error:
         _, message = jvm.told(error)
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
-    reason: str | None = None
-    if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
-        reason = "it must be computed from one row: no aggregate, window, generator or subquery"
-    elif not plan.deterministic or _MOMENTARY.search(plan.text):
-        reason = "it must give the same value whenever it is computed"
-    elif not trusts:
-        reason = _unbounded(plan, expression)
     if reason:
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)
+
+
+def _of_plan(relation: DataFrame, expression: str, kind: str, *, trusts: bool) -> str | None:
+    plan = jvm.analyzed(relation.selectExpr(f"CAST({expression} AS {kind}) AS x"))
+    if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
+        return "it must be computed from one row: no aggregate, window, generator or subquery"
+    if not plan.deterministic or _MOMENTARY.search(plan.text):
+        return "it must give the same value whenever it is computed"
+    return None if trusts else _unbounded(plan, expression)
+
+
+def _uncheckable(session: SparkSession, expression: str) -> str | None:
+    return uncheckable(node_of(jvm.parsed(session, expression), ""))
 
 
 def _unbounded(plan: jvm.Plan, expression: str) -> str | None:
@@ -104,6 +114,19 @@ def node_of(text: str, escape: str) -> Node:
     for part in reversed(json.loads(text)):  # no recursion: a sum of a thousand columns is a thousand levels deep
         children = [built.pop() for _ in range(part["num-children"])]
         kind = str(part["class"]).rpartition(".")[2]
-        said = part.get("value") if kind == "Literal" else part.get("name")
-        built.append(Node(kind=kind, children=children, text=None if said is None else str(said), escape=escape))
+        stored = part.get("dataType")
+        type_ = stored if isinstance(stored, str) else ""
+        built.append(Node(kind=kind, children=children, text=_text(kind, part), type=type_, escape=escape))
     return built[0]
+
+
+def _text(kind: str, part: Mapping[str, Any]) -> str | None:
+    match kind:
+        case "UnresolvedFunction":
+            names = part["nameParts"]
+            return ".".join(names) if isinstance(names, list) else str(names).strip("[]")
+        case "Literal":
+            said = part.get("value")
+        case _:
+            said = part.get("name")
+    return None if said is None else str(said)

@@ -8,14 +8,18 @@ from pyspark.sql import SparkSession
 
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.lake.commit.rows import GONE, KIND, Filled, Writing, save, spark_type
+from syncmgr.lake.commit.rows import GONE, KIND, Filled, Writing, is_known, save, spark_type
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.launch import CATALOG
 
 
 def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: Writing) -> None:
-    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write."""
-    keys = {field.id: quoted(field.name) for field in layout.fields if field.id in layout.identifier}
+    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write.
+
+    The key is the channel's: that of the table is another one if another engine has changed its identifier fields.
+    """
+    own = [field for field in map(layout.field, channel.keys) if field is not None]
+    keys = {field.id: quoted(field.name) for field in own}
     columns = tuple(
         Filled(
             field=field,
@@ -24,6 +28,7 @@ def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layo
             key=field.id in keys,
         )
         for field in layout.fields
+        if is_known(field.type)
     )
     found = spark.table(f"{CATALOG}.{quoted(channel.db)}.{quoted(channel.table)}").where(where)
     save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, to.folder, to.codec)

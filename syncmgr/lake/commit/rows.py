@@ -5,22 +5,24 @@ Must not know: tokens, transactions, snapshots.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import literal
+from syncmgr.job.channel.description import literal, quoted
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.job.types.folding import folded_name
+from syncmgr.lake.cures import in_catalog
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
+from syncmgr.lake.iceberg.partition_files import PART, folder_of, kind_of, transformed
 from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.lake.spark.chunk_values import refused
-from syncmgr.lake.spark.launch import CATALOG
+from syncmgr.lake.spark.exact_cast import UNHELD, exact_cast
 from syncmgr.lake.spark.query_errors import told
 from syncmgr.lake.spark.segment import by_schema
 
@@ -44,7 +46,6 @@ SPARK_TYPES: Final = {
     "string": "STRING",
     "binary": "BINARY",
 }
-TRANSFORM_FUNCTIONS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,11 +83,16 @@ def spark_type(field: Field) -> str:
         raise SyncError(Code.NOT_SUPPORTED, what=f"column type {field.type} of column {field.name}") from None
 
 
-def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
-    """All columns of the table, in its order; those that the channel does not fill are NULL.
+def is_known(word: str) -> bool:
+    """Whether it is Iceberg's word for a type that we write."""
+    return word in SPARK_TYPES or word.startswith("decimal(")
 
-    A file that lacks a column of the table breaks Iceberg's vectorised reader. Raises UNKNOWN_COLUMN,
-    COLUMN_NOT_COVERED.
+
+def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
+    """The columns of files, in the order of the table; those that the channel does not fill are NULL.
+
+    A file that lacks a column of the table breaks Iceberg's vectorised reader, which is not used for the types that we
+    never create: no file has them. Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
     texts = {}
     for mapped in channel.columns:
@@ -99,6 +105,8 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     for field in layout.fields:
         if field.required and field.id not in texts:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
+        if field.id not in texts and not is_known(field.type):
+            continue
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
         key = folded_name(field.name) in keys
         columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
@@ -106,12 +114,14 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
 
 
 def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: Writing) -> None:
-    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet."""
-    columns = filled(channel, layout)
+    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<value>...]/*.parquet."""
+    rows = changes(spark, channel)
+    types = {folded_name(column.name): column.dataType.simpleString().upper() for column in rows.schema}
+    columns = tuple(_exact(column, types, channel) for column in filled(channel, layout))
     as_they_are = not channel.keys or (writing.distinct and not writing.gone)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, gone=writing.gone)
     excerpt = None if channel.chunk is None or channel.chunk.excerpt is None else channel.chunk.excerpt.lake
-    save(shape(changes(spark, channel)), columns, layout, writing.folder, writing.codec, where=excerpt)
+    save(shape(rows), columns, layout, writing.folder, writing.codec, where=excerpt)
 
 
 def save(
@@ -127,6 +137,30 @@ def save(
     images, options = _images(rows, columns, layout), {"compression": codec, **ZSTD_LEVEL}
     images = images if where is None else images.where(where)
     images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
+
+
+def _exact(column: Filled, types: Mapping[str, str], channel: ChannelCommit) -> Filled:
+    """Nothing is rounded in a column that a source column fills as it is. `types`: of those, in Spark's words, by
+    folded name. Raises FOREIGN_CHANGE for one of a type that its values are none of.
+    """
+    kind = types.get(folded_name((column.expression or "")[1:-1].replace("``", "`")))
+    if kind is None or column.expression is None or not PLAIN_COLUMN.fullmatch(column.expression):
+        return column
+    sql = exact_cast(column.expression, kind, spark_type(column.field), column.field.name)
+    if sql is None:
+        raise _changed_type(column.field, f"a value of {kind}", channel)
+    return replace(column, sql=sql)
+
+
+def _changed_type(field: Field, value: str, channel: ChannelCommit) -> SyncError:
+    """CREATE SYNC compared the types: another engine has changed this one since."""
+    name = channel.db, channel.table
+    reason = (
+        f"its column {field.name} is {field.type}, which does not hold {value} that the source has; ALTER SYNC JOB ... "
+        f"RESYNC TABLE gives it another type where it can; or, in Spark, ALTER TABLE {in_catalog(name)} DROP COLUMN "
+        f"{quoted(field.name)} and ADD COLUMN it with the type of the source, and RESYNC TABLE"
+    )
+    return SyncError(Code.FOREIGN_CHANGE, table=".".join(name), reason=reason)
 
 
 def changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:
@@ -175,7 +209,7 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 
 
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
-    """Target columns, `syncmgr_kind`, and a `syncmgr_p<i>` per partition field: x and the value's text in hex."""
+    """Target columns, `syncmgr_kind`, and a `syncmgr_p<i>` per partition field."""
     values = [
         # without their ids in the files Iceberg would match columns by position
         F.expr(_value(column)).alias(column.field.name, metadata={"parquet.field.id": column.field.id})
@@ -183,12 +217,20 @@ def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> Dat
     ]
     by_id = {column.field.id: column for column in columns}
     parts = [
-        F.concat(F.lit("x"), F.hex(F.expr(f"CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)"))).alias(
-            f"syncmgr_p{place}",
-        )
-        for place, part in enumerate(layout.partition)
+        F.expr(folder_of(_part_value(part, layout, by_id.get(part.source_id)))).alias(f"{PART}{place}")
+        for place, part in enumerate(layout.divisions)
     ]
     return rows.select(*values, KIND, *parts)
+
+
+def _part_value(part: PartitionField, layout: Layout, column: Filled | None) -> str:
+    """A value of a partition as the text, or the bytes, of which `partition_files` makes Iceberg's. A field inside of a
+    column is NULL like that: nothing fills it.
+    """
+    if column is None:
+        return "CAST(NULL AS STRING)"
+    sql, kind = transformed(part, column.sql), kind_of(part, layout)
+    return sql if kind == "binary" else f"CAST({f'unix_micros({sql})' if kind == 'timestamptz' else sql} AS STRING)"
 
 
 def _value(column: Filled) -> str:
@@ -196,15 +238,6 @@ def _value(column: Filled) -> str:
     if column.field.required:
         sql = f"coalesce({sql}, raise_error({literal(NULL_IN_REQUIRED + column.field.name)}))"
     return sql if column.key else f"IF(`{KIND}` = {DATA}, {sql}, NULL)"
-
-
-def _transformed(part: PartitionField, sql: str) -> str:
-    if part.transform == "identity":
-        return sql
-    wide = re.fullmatch(r"(bucket|truncate)\[(\d+)\]", part.transform)
-    if wide:
-        return f"{CATALOG}.system.{wide[1]}({wide[2]}, {sql})"
-    return f"{CATALOG}.system.{TRANSFORM_FUNCTIONS[part.transform]}({sql})"
 
 
 def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError | None:
@@ -216,6 +249,10 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     missing = re.search(re.escape(NULL_IN_REQUIRED) + r"(.+?)(?: SQLSTATE|\n|$)", text)
     if missing:
         return SyncError(Code.SOURCE_VALUE, column=missing[1], table=table, value="NULL", reason="it is NOT NULL")
+    unheld = UNHELD.search(text)
+    field = None if unheld is None else layout.field(unheld["column"])
+    if unheld is not None and field is not None:
+        return _changed_type(field, unheld["value"], channel)
     if not DATA_EXCEPTION.search(text):
         return None
     _, message = told(text)
@@ -227,4 +264,6 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     columns = [c.field.name for c in filled(channel, layout) if wanted is None or spark_type(c.field) == wanted]
     value = cast["value"] if cast else "a value"
     names = " or ".join(columns or [c.target for c in channel.columns])
+    if wanted is not None:
+        message = f"it cannot be cast to {wanted}"  # Spark's advice is for whoever writes a query
     return SyncError(Code.SOURCE_VALUE, column=names, table=table, value=value, reason=message)

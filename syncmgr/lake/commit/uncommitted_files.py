@@ -7,12 +7,12 @@ Must not know: how rows are written, transactions, tokens.
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import rows
@@ -30,7 +30,7 @@ MATCHING: Final = "matching"  # folder of the keys that a part replaces
 @dataclass(kw_only=True, slots=True)
 class Written:
     """Files that wait for their commit; they fit tables of this layout only. `keys`: those of their rows as
-    the index with that `seed` numbers them.
+    the index with that `seed` numbers them. `rows`: how many their writer reports; None: it does not.
 
     `gone`: the keys that vanish are among them. `sent`: a commit that names them was sent, and whatever its answer, the
     table may have them. `beside`: paths in the folder that only one attempt may name; the last one is that of the keys
@@ -43,6 +43,7 @@ class Written:
     files: list[Java] | None = None
     keys: list[Keys] | None = None
     seed: int | None = None
+    rows: int | None = None
     sent: bool = False
     beside: list[str] = field(default_factory=list)
 
@@ -52,6 +53,16 @@ class Written:
 
 def name_of(folder: str) -> str:
     return folder.rsplit("/", 1)[-1]
+
+
+def refuse_missing(written: Written, found: Sequence[int]) -> None:
+    """Raises LAKE_FAILED if the files that were found do not have the rows that were written, by their counts: Arrow
+    and Hadoop may understand the name of a folder differently, and the epoch would be committed without its rows.
+    """
+    known = None if written.keys is None else [len(keys) for keys in written.keys]
+    if written.rows not in {None, sum(found)} or known not in (None, list(found)):
+        counts = f"{sum(found)} rows were found there, and {written.rows} were written"
+        raise SyncError(Code.LAKE_FAILED, reason=f"the files in {written.folder} are not those of the commit: {counts}")
 
 
 class UncommittedFiles:
@@ -86,9 +97,13 @@ class UncommittedFiles:
         return self._written
 
     def data(self, table: Java) -> list[Java]:
+        """Raises LAKE_FAILED if they are not those that were written."""
         written = self.at_hand
         if written.files is None:
-            written.files = self._below(table, f"{written.folder}/{rows.KIND}={rows.DATA}")
+            files = self._below(table, f"{written.folder}/{rows.KIND}={rows.DATA}")
+            with self.discarding():
+                refuse_missing(written, [self._iceberg.record_count(file) for file in files])
+            written.files = files
         return written.files
 
     def gone(self, table: Java) -> list[Java]:
@@ -113,8 +128,9 @@ class UncommittedFiles:
         return self._below(table, f"{folder}/{rows.KIND}={rows.GONE}")
 
     def _below(self, table: Java, root: str) -> list[Java]:
-        label = f"{self._channel.db}.{self._channel.table}"
-        return files_below(self._iceberg, table, self.at_hand.layout, root, label)
+        name = self._channel.db, self._channel.table
+        with self.discarding():
+            return files_below(self._iceberg, table, self.at_hand.layout, root, name)
 
     @contextmanager
     def discarding(self) -> Iterator[None]:

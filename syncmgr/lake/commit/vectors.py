@@ -48,7 +48,7 @@ class Deletion:
     def empty(self) -> bool:
         return not self._strike.rows and not self._strike.folded
 
-    def took_effect(
+    def committed(
         self, indexing: Indexing, table: Java, folder: str, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
     ) -> None:
         """The commit of a folder is in `table`, with these data files and the keys of their rows; if something else is

@@ -8,14 +8,19 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
+from syncmgr.job.snapshot.chunk import numbers_of
 from syncmgr.lake.iceberg.layout import Snapshot
 
 EPOCH_MARK: Final = "syncmgr.epoch"  # "token:epoch" in the summary of an epoch's snapshot
 CHUNK_MARK: Final = "syncmgr.chunk"  # "plan:number" next to it, if the snapshot is that of a chunk
+READ_MARK: Final = "syncmgr.read"  # next to it: the id of the read, if each read has a point of its own
+DONE_MARK: Final = "syncmgr.chunks"  # "plan:numbers" next to it: every chunk that is in the table from then on
 FILES_MARK: Final = "syncmgr.files"  # the folder of its files
 PART_MARK: Final = "syncmgr.part"  # of a snapshot that changes rows of only one part: its value
+OTHERS_MARK: Final = "syncmgr.others"  # the plan next to it, if a chunk of it has found rows of others before
 UPKEEP_MARK: Final = "syncmgr.upkeep"  # "fold", "compact": rows are the same before and after
-MARKS: Final = (EPOCH_MARK, CHUNK_MARK, FILES_MARK, PART_MARK, UPKEEP_MARK)
+MARKS: Final = (EPOCH_MARK, CHUNK_MARK, DONE_MARK, FILES_MARK, PART_MARK, OTHERS_MARK, UPKEEP_MARK)
+COLUMNS: Final = "syncmgr.columns."
 DATA_FILES: Final = "total-data-files"  # Iceberg's own count in the summary of a snapshot
 REWRITES: Final = "replace"  # Iceberg's own word for a snapshot that leaves the rows as they were
 
@@ -36,6 +41,11 @@ def others_property(token: str) -> str:
     return f"syncmgr.others.{token}"
 
 
+def columns_property(token: str) -> str:
+    """Of the ids of the columns that a channel fills."""
+    return f"{COLUMNS}{token}"
+
+
 def part_marks(part: Part | None) -> dict[str, str]:
     """In the summary of a snapshot that changes rows of only a part, None: of the whole table."""
     return {} if part is None else {PART_MARK: part.value}
@@ -47,28 +57,53 @@ def is_replaced(
     token: str,
     epoch: int,
     last_snapshot: int | None,
+    done: str | None = None,
     remains: Callable[[], bool] = bool,
 ) -> bool:
     """Whether a channel's last commit is missing from the table's history, newest first. `epoch`: from the table's
-    token, which survives a rollback.
+    token, and `done`: the chunks in its properties, both of which survive a rollback.
 
     A history that is known from its beginning must have `last_snapshot`. If expiry cut it off, the newest remaining
-    snapshot of the channel must be that of `epoch`, and `last_snapshot` must not remain in the table outside of its
-    history (`remains`), as a rollback leaves it.
+    snapshot of the channel must be that of `epoch`, and if of a chunk, of the last one; and `last_snapshot` must not
+    remain in the table outside of its history (`remains`), as a rollback leaves it.
     """
     if last_snapshot is None:
         return False
-    oldest, newest_own = None, None
+    oldest, own = None, None
     for snapshot in history:
         if snapshot.id == last_snapshot:
             return False
-        own = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
-        if newest_own is None and own[0] == token:
-            newest_own = int(own[2])
+        if own is None and snapshot.marks.get(EPOCH_MARK, "").rpartition(":")[0] == token:
+            own = snapshot
         oldest = snapshot
     if oldest is None or oldest.parent is None:
         return True
-    return (newest_own is not None and newest_own != epoch) or remains()
+    if own is not None and (own.marks[EPOCH_MARK] != f"{token}:{epoch}" or own.marks.get(DONE_MARK, done) != done):
+        return True
+    return remains()
+
+
+def newest_epoch(history: Iterable[Snapshot], *, token: str, since: int | None) -> int:
+    """The epoch in the mark of the channel's newest snapshot, no older than `since`, None: of all; 0 if there is none.
+    Newest first. Another engine may have removed the token from the table's properties, and nothing changes a snapshot.
+    """
+    for snapshot in history:
+        owner, _, epoch = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
+        if owner == token:
+            return int(epoch)
+        if snapshot.id == since:
+            break
+    return 0
+
+
+def newest_done(history: Iterable[Snapshot], *, token: str, since: int | None) -> str | None:
+    """The same of the done-set; None if there is none."""
+    for snapshot in history:
+        if DONE_MARK in snapshot.marks and snapshot.marks.get(EPOCH_MARK, "").rpartition(":")[0] == token:
+            return snapshot.marks[DONE_MARK]
+        if snapshot.id == since:
+            break
+    return None
 
 
 def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
@@ -85,27 +120,35 @@ def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
 
 
 def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[int]) -> frozenset[int]:
-    """Chunks of a plan whose commits are missing from the table's history, newest first; none if expiry cut that off,
-    so that it does not show it.
+    """Chunks of a plan whose commits are missing from the table's history, newest first. The newest snapshot of a chunk
+    names those before it; where expiry cut off all that names one, it counts as missing.
     """
-    missing, oldest = {f"{plan}:{number}": number for number in numbers}, None
+    missing = set(numbers)
     for snapshot in history:
-        missing.pop(snapshot.marks.get(CHUNK_MARK, ""), None)
         if not missing:
             break
-        oldest = snapshot
-    is_cut_off = oldest is not None and oldest.parent is not None
-    return frozenset(() if is_cut_off else missing.values())
+        for mark in (CHUNK_MARK, DONE_MARK):
+            of, _, those = snapshot.marks.get(mark, "").rpartition(":")
+            if of == plan:
+                missing -= numbers_of(those)
+    return frozenset(missing)
 
 
 def has_others_rows(
-    history: Iterable[Snapshot], *, token: str, last_snapshot: int | None, part: Part | None = None
+    history: Iterable[Snapshot],
+    *,
+    token: str,
+    last_snapshot: int | None,
+    part: Part | None = None,
+    plan: str | None = None,
 ) -> bool:
     """Whether another writer may have put rows into the table since `last_snapshot`, None: ever. Newest first.
-    What changes another part is not foreign to a `part`.
+    What changes another part is not foreign to a `part`. `plan`: also what an earlier chunk of it has found.
     """
     oldest = None
     for snapshot in history:
+        if plan is not None and snapshot.marks.get(OTHERS_MARK) == plan:
+            return True
         if snapshot.id == last_snapshot or snapshot.marks.get(DATA_FILES) == "0":
             return False
         if not (_ours(snapshot, token) or _is_elsewhere(snapshot, part)):

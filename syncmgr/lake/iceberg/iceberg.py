@@ -7,8 +7,8 @@ Must not know: epochs, jobs, when something is called.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Protocol
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
@@ -16,13 +16,21 @@ from pyspark import SparkContext
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.java_api import closing_java, iterated, listed
-from syncmgr.lake.iceberg.layout import FORMAT_VERSION, Field
+from syncmgr.lake.iceberg.layout import FORMAT_VERSION, Field, JsonValue
 from syncmgr.lake.iceberg.transactions import Transactions
 from syncmgr.lake.spark.jvm import Java, java_class
 
 VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
 NO_SUCH_TABLE: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 FILE_MISSING: Final = "org.apache.iceberg.exceptions.NotFoundException"
+
+
+class Noting(Protocol):
+    """What is known of tables that are being dropped from an embedded catalog."""
+
+    def begin(self, uuid: str, metadata: str) -> None: ...
+    def confirm(self) -> None: ...
+    def end(self, uuid: str) -> None: ...
 
 
 class Iceberg(Transactions):
@@ -58,26 +66,33 @@ class Iceberg(Transactions):
     def table_exists(self, db: str, table: str) -> bool:
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
-    def drop_table(self, db: str, table: str, durable: Callable[[], None] | None = None) -> bool:
-        """Drops the table and its files; False if there was none. `durable`: returns when the catalog's change is on
-        the disk, before which no file is deleted; None: the catalog takes care of it.
+    def drop_table(self, db: str, table: str, drops: Noting | None = None) -> bool:
+        """Drops the table and its files; False if there was none. `drops`: confirms that the catalog's change is on the
+        disk, before which no file is deleted, and notes what is left by a failure; None: the catalog takes care of it.
         """
         identifier = self._identifier(db, table)
-        if durable is None:
+        if drops is None:
             return bool(self._catalog.dropTable(identifier, True))
         try:
             operations = self._catalog.loadTable(identifier).operations()
-            files = operations.io(), operations.current()
+            io, metadata = operations.io(), operations.current()
         except Py4JJavaError as error:
             if java_class(error) == NO_SUCH_TABLE:
                 return False
             if java_class(error) != FILE_MISSING:
                 raise
-            files = None  # a power failure lost the metadata, and nothing else names them
+            metadata = None  # a power failure lost the metadata, and nothing else names the files
+        if metadata is None:
+            dropped = bool(self._catalog.dropTable(identifier, False))
+            drops.confirm()
+            return dropped
+        uuid = str(metadata.uuid())
+        drops.begin(uuid, str(metadata.metadataFileLocation()))
         dropped = bool(self._catalog.dropTable(identifier, False))
-        durable()
-        if dropped and files is not None:
-            self._package.CatalogUtil.dropTableData(*files)
+        drops.confirm()
+        if dropped:
+            self._package.CatalogUtil.dropTableData(io, metadata)
+        drops.end(uuid)
         return dropped
 
     def create_table(
@@ -101,7 +116,7 @@ class Iceberg(Transactions):
 
     def scratch_table(self, fields: Iterable[Field], identifier: Iterable[int], folder: str) -> Java:
         """A table in a folder, in no catalog."""
-        tables = self._package.hadoop.HadoopTables(self._hadoop)
+        tables = self._package.hadoop.HadoopTables(self.hadoop)
         spec = self._package.PartitionSpec.unpartitioned()
         properties = self._map({FORMAT_VERSION: "3"})
         return tables.create(self._schema(fields, identifier), spec, properties, folder)
@@ -122,22 +137,24 @@ class Iceberg(Transactions):
         """Which scheduler pool the calling thread's Spark jobs go to from now on."""
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
-    def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
-        """DataFiles, with column bounds, of a folder of Parquet files; none if there is no folder."""
+    def files(self, table: Java, folder: str, partition: Mapping[int, JsonValue]) -> list[Java]:
+        """DataFiles, with column bounds, of a folder of Parquet files; none if there is no folder. `partition`: values
+        in the JSON of Iceberg's specification, by the ids of the fields of the table's spec; those that are NULL are
+        missing.
+        """
         path = self._classes.path(folder)
-        if not path.getFileSystem(self._hadoop).exists(path):
+        if not path.getFileSystem(self.hadoop).exists(path):
             return []
-        metrics = self._classes.metrics_config.forTable(table)
-        spec = table.spec()
-        place = self._map(partition)
-        return listed(
-            self._classes.migration.listPartition(place, folder, "parquet", spec, self._hadoop, metrics, None)
-        )
+        found = self.unplaced_files(table, folder)
+        if not partition and int(table.spec().specId()) == 0 and table.spec().isUnpartitioned():
+            return found
+        struct = self._package.SingleValueParser.fromJson(table.spec().partitionType(), json.dumps(partition))
+        return [self._in_partition(table.spec(), file, struct) for file in found]
 
     def folders(self, root: str) -> list[str]:
         """The folders directly below `root`, by name; none if there is no `root`."""
         path = self._classes.path(root)
-        system = path.getFileSystem(self._hadoop)
+        system = path.getFileSystem(self.hadoop)
         if not system.exists(path):
             return []
         return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
@@ -146,7 +163,7 @@ class Iceberg(Transactions):
         """Files and folders that nothing names."""
         for name in paths:
             path = self._classes.path(name)
-            path.getFileSystem(self._hadoop).delete(path, True)
+            path.getFileSystem(self.hadoop).delete(path, True)
 
     def file_text(self, table: Java, file: Java) -> str:
         """A data or delete file in Iceberg's JSON, without column bounds."""
@@ -184,7 +201,7 @@ class Iceberg(Transactions):
     def spark_paths(self, location: str) -> tuple[str, ...]:
         """One of them is Spark's _metadata.file_path: Hadoop writes local URIs with one slash or three."""
         path = self._classes.path(location)
-        uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
+        uri = str(path.getFileSystem(self.hadoop).makeQualified(path).toUri().toString())
         local = re.fullmatch("file:/+(.*)", uri)
         return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
@@ -192,13 +209,16 @@ class Iceberg(Transactions):
         """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
         metrics = self._classes.metrics_config.forTable(table)
         spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        return listed(self._classes.migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
+        return listed(self._classes.migration.listPartition(none, folder, "parquet", spec, self.hadoop, metrics, None))
 
     def placed(self, table: Java, file: Java, like: Java) -> Java:
         """A DataFile in the partition and spec of another."""
-        builder = self._package.DataFiles.builder(table.specs().get(like.specId())).withPath(file.location())
+        return self._in_partition(table.specs().get(like.specId()), file, like.partition())
+
+    def _in_partition(self, spec: Java, file: Java, partition: Java) -> Java:
+        builder = self._package.DataFiles.builder(spec).withPath(file.location())
         builder = builder.withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
-        return builder.withMetrics(self._metrics_of(file)).withPartition(like.partition()).build()
+        return builder.withMetrics(self._metrics_of(file)).withPartition(partition).build()
 
     def named_files(self, table: Java, snapshots: int) -> Iterator[tuple[str, int]]:
         """Location and size of every manifest in force, and of the files that the newest snapshots added."""

@@ -64,7 +64,7 @@ class JavaApi:
         jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
         self.jvm = jvm
         self._session: Java = spark._jsparkSession  # noqa: SLF001
-        self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
+        self.hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
         self._package: Java = jvm.org.apache.iceberg
         self._classes = Classes(jvm)
         activate(spark)

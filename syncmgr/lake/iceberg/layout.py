@@ -13,6 +13,9 @@ from syncmgr.job.types.folding import folded_name
 
 FORMAT_VERSION: Final = "format-version"  # Iceberg accepts it as a property and stores it elsewhere
 UUID: Final = "uuid"  # a word that Iceberg does not accept as a property
+JsonValue = bool | int | float | str  # of one column, as Iceberg's specification writes it
+VOID: Final = "void"
+FIRST_PARTITION_FIELD: Final = 1000  # where a spec of format v1 has no ids
 CHANGES: Final = "syncmgr.changes"  # reported, and never stored: how often the table was changed since it was created
 
 
@@ -33,11 +36,14 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartitionField:
-    """`transform` is Iceberg's word: "identity", "bucket[4]", "day"."""
+    """`transform` is Iceberg's word: "identity", "bucket[4]", "day"; "void": there is none any more, in a table that
+    was of format v1 when it was removed. `id`: by which files name their value.
+    """
 
     name: str
     transform: str
     source_id: int
+    id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,12 +56,18 @@ class Layout:
     partition: tuple[PartitionField, ...]
     identifier: tuple[int, ...] = ()
 
+    @property
+    def divisions(self) -> tuple[PartitionField, ...]:
+        """The fields of the partition spec that decide where a row lies."""
+        return tuple(part for part in self.partition if part.transform != VOID)
+
     def field(self, name: str) -> Field | None:
         folded = folded_name(name)
         return next((f for f in self.fields if folded_name(f.name) == folded), None)
 
-    def by_id(self, field_id: int) -> Field:
-        return next(f for f in self.fields if f.id == field_id)
+    def by_id(self, field_id: int) -> Field | None:
+        """A column; None for a field inside of one, or one that was dropped."""
+        return next((f for f in self.fields if f.id == field_id), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +94,13 @@ def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:
         for f in schema["fields"]
     )
     partition = tuple(
-        PartitionField(name=f["name"], transform=f["transform"], source_id=f["source-id"]) for f in spec["fields"]
+        PartitionField(
+            name=f["name"],
+            transform=f["transform"],
+            source_id=f["source-id"],
+            id=f.get("field-id", FIRST_PARTITION_FIELD + place),
+        )
+        for place, f in enumerate(spec["fields"])
     )
     return Layout(
         schema_id=schema["schema-id"],

@@ -40,6 +40,11 @@ class Content:
         return json.dumps([self.facts["spec-id"], self.facts["partition"]])
 
     @property
+    def reach(self) -> str | None:
+        """In which partition an equality delete finds rows; None: everywhere, since its spec has no partitions."""
+        return self.partition if self.facts["partition"] else None
+
+    @property
     def place(self) -> tuple[str, int]:
         """What distinguishes it from every other, including those in the same Puffin file."""
         return self.path, self.facts.get("content-offset", 0)
@@ -47,9 +52,12 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contents:
-    """All files of a snapshot. `vectors`: by data file's path; `positions`: Parquet position deletes (format v2)."""
+    """All files of a snapshot. `place`: of the table; one that is moved has the same snapshots, with other paths.
+    `vectors`: by data file's path; `positions`: Parquet position deletes (format v2).
+    """
 
     snapshot: int | None
+    place: str = ""
     data: tuple[Content, ...] = ()
     vectors: Mapping[str, Content] = field(default_factory=dict)
     positions: tuple[Content, ...] = ()
@@ -95,7 +103,7 @@ def contents_of(iceberg: Iceberg, table: Java) -> Contents:
     """What the current snapshot consists of, read from its manifests."""
     snapshot = table.currentSnapshot()
     if snapshot is None:
-        return Contents(snapshot=None)
+        return Contents(snapshot=None, place=str(table.location()))
     io, specs, files = table.io(), table.specs(), iceberg.jvm.org.apache.iceberg.ManifestFiles
     data = [
         found
@@ -113,6 +121,7 @@ def contents_of(iceberg: Iceberg, table: Java) -> Contents:
             vectors[file.facts["referenced-data-file"]] = file
     return Contents(
         snapshot=int(snapshot.snapshotId()),
+        place=str(table.location()),
         data=tuple(data),
         vectors=vectors,
         positions=tuple(

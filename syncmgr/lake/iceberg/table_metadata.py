@@ -8,13 +8,22 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.java_api import JavaApi, listed
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, Snapshot, layout_of
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, PartitionField, Snapshot, layout_of
 from syncmgr.lake.spark.jvm import Java
+
+CODEC: Final = "write.parquet.compression-codec"
+CODECS: Final = frozenset({"zstd", "snappy", "gzip", "uncompressed"})
+
+
+def common_codec(word: str) -> str:
+    """Spark's word for a codec that another engine may have set; Spark has no lz4 and no brotli."""
+    return word.lower() if word.lower() in CODECS else "zstd"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +55,12 @@ class TableMetadata(JavaApi):
         changes = int(metadata.previousFiles().size()) + int(metadata.snapshots().size())
         return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
 
+    def partition_fields(self, table: Java) -> tuple[PartitionField, ...]:
+        """Of all specs, also those of older files."""
+        schema = json.loads(self._classes.schema_parser.toJson(table.schema()))
+        specs = [json.loads(self._classes.spec_parser.toJson(spec)) for spec in table.specs().values()]
+        return tuple(part for spec in specs for part in layout_of(schema, spec).partition)
+
     def uuid(self, table: Java) -> str:
         """A table that was dropped and recreated has another one."""
         return str(table.uuid())
@@ -59,8 +74,8 @@ class TableMetadata(JavaApi):
         return None if value is None else str(value)
 
     def codec(self, table: Java) -> str:
-        """How its Parquet files are compressed."""
-        return str(table.properties().get("write.parquet.compression-codec") or "zstd")
+        """How its Parquet files are to be compressed: as the table says, if Spark and Arrow both have that."""
+        return common_codec(str(table.properties().get(CODEC) or ""))
 
     def format_version(self, table: Java) -> int:
         return int(table.operations().current().formatVersion())
@@ -96,6 +111,16 @@ class TableMetadata(JavaApi):
             except Py4JJavaError:  # removed, or no longer what it was
                 return
 
+    def paths(self, pattern: str) -> list[str]:
+        """Files and folders whose paths match one of Hadoop's patterns."""
+        path = self._classes.path(pattern)
+        found = path.getFileSystem(self.hadoop).globStatus(path)
+        return [] if found is None else [str(status.getPath().toString()) for status in found]
+
+    def uuid_in(self, table: Java, path: str) -> str:
+        """That of the table whose metadata are in a file; `table`: whose storage has it."""
+        return str(self._classes.metadata_parser.read(table.io(), path).uuid())
+
     def sequence(self, table: Java, snapshot: int) -> int | None:
         """A snapshot's number in the order of the table's commits; None if older metadata do not list it either."""
         for metadata in chain((table,), self._older_metadata(table)):
@@ -103,6 +128,10 @@ class TableMetadata(JavaApi):
             if found is not None:
                 return int(found.sequenceNumber())
         return None
+
+    def current_snapshot(self, table: Java) -> int | None:
+        snapshot = table.currentSnapshot()
+        return None if snapshot is None else int(snapshot.snapshotId())
 
     def current(self, table: Java) -> Totals | None:
         """What the current snapshot's summary counts; None on an empty table."""
@@ -176,6 +205,17 @@ class TableMetadata(JavaApi):
         """
         current = table.operations().current()
         return 0.0 if current is None else float(current.lastUpdatedMillis()) / 1000 - now
+
+    def columns_in_partitions(self, table: Java) -> set[int]:
+        """Whose own values are those of a partition of a data or delete file, also in an older spec. Without the column
+        they would have no type: Iceberg neither parses nor compares them.
+        """
+        snapshot = table.currentSnapshot()
+        manifests = [] if snapshot is None else listed(snapshot.allManifests(table.io()))
+        live = {int(each.partitionSpecId()) for each in manifests if each.hasAddedFiles() or each.hasExistingFiles()}
+        specs = [json.loads(self._classes.spec_parser.toJson(table.specs().get(number))) for number in live]
+        fields = [field for spec in specs for field in spec["fields"]]
+        return {field["source-id"] for field in fields if field["transform"].startswith(("identity", "truncate"))}
 
     def specs_in_use(self, table: Java) -> set[int]:
         """Of the data files that the table has."""

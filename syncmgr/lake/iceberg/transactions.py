@@ -4,11 +4,11 @@ Owns: what Iceberg validates when one commits.
 Must not know: epochs, jobs, why a commit was refused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
-from syncmgr.lake.iceberg.java_api import closing_java
+from syncmgr.lake.iceberg.java_api import closing_java, iterated, listed
 from syncmgr.lake.iceberg.table_metadata import TableMetadata
 from syncmgr.lake.spark.jvm import Java
 
@@ -69,6 +69,20 @@ class Transactions(TableMetadata):
         """To a type that its own may be promoted to."""
         update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
 
+    def order_without(self, transaction: Java, columns: Collection[int]) -> None:
+        """The table's sort order, by which nobody reads, no longer names these columns."""
+        order = self.table_of(transaction).sortOrder()
+        kept = [field for field in listed(order.fields()) if int(field.sourceId()) not in columns]
+        if len(kept) == int(order.fields().size()):
+            return
+        update = transaction.replaceSortOrder()
+        for field in kept:
+            name = order.schema().findColumnName(field.sourceId())
+            term = self._package.expressions.Expressions.transform(name, field.transform())
+            by = update.asc if str(field.direction().name()) == "ASC" else update.desc
+            update = by(term, field.nullOrder())
+        update.commit()
+
     def empty(self, transaction: Java, marks: Mapping[str, str], part: Part | None = None) -> None:
         """Deletes every row, of a part by which the table is partitioned or of all of it; refused if rows were added or
         deleted since the transaction opened.
@@ -105,6 +119,26 @@ class Transactions(TableMetadata):
         """Whether a part has any, even deleted ones."""
         with closing_java(table.newScan().filter(self._rows_of(part)).planFiles()) as files:
             return bool(files.iterator().hasNext())
+
+    def keeps_apart(self, table: Java, part: Part) -> bool:
+        """Whether every file has rows of a part alone, or none of it, as far as Iceberg can tell. That of a transaction
+        cannot be scanned.
+        """
+        column = table.schema().caseInsensitiveFindField(part.column)
+        if all(self._has_identity(table.specs().get(spec), column.fieldId()) for spec in self.specs_in_use(table)):
+            return True
+        strict = self._package.expressions.StrictMetricsEvaluator
+        with closing_java(table.newScan().includeColumnStats().filter(self._rows_of(part)).planFiles()) as tasks:
+            return all(
+                task.residual().equals(self._classes.always_true)
+                or strict(table.schema(), task.residual()).eval(task.file())
+                for task in iterated(tasks)
+            )
+
+    def _has_identity(self, spec: Java, column: int) -> bool:
+        return any(
+            int(field.sourceId()) == column and field.transform().isIdentity() for field in listed(spec.fields())
+        )
 
     def pin(self, transaction: Java) -> None:
         """Refuses the transaction if anything is committed before it: a change of the spec, even an empty one, applies

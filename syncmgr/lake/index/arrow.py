@@ -6,7 +6,7 @@ Must not know: tables' history, what the rows mean.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.iceberg.layout import Field
 from syncmgr.lake.index.keys import FIELD_ID, UnindexableError
 
 INITIAL: Final = b"syncmgr:initial"  # of a field: JSON of its value in rows of files without it
@@ -51,10 +51,10 @@ def arrow_type(word: str) -> pa.DataType:
     return ARROW[word]
 
 
-def arrow_schema(layout: Layout) -> pa.Schema:
-    """The table's columns with their ids."""
+def arrow_schema(fields: Iterable[Field]) -> pa.Schema:
+    """Columns with their ids. Raises UnindexableError for types that we never create."""
     return pa.schema(
-        [pa.field(field.name, arrow_type(field.type), not field.required, _metadata(field)) for field in layout.fields],
+        [pa.field(each.name, arrow_type(each.type), not each.required, _metadata(each)) for each in fields]
     )
 
 

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from syncmgr.lake.iceberg.puffin import vector_rows
 from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.index.dead_rows import position_deletes, read_vector
 from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
-from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys, local
+from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys
 
 DeletedRows = dict[int, BitMap]  # rows that must vanish, by file number
+Vanished = Mapping[str | None, tuple[Keys, Words]]  # last deletes of keys, by the partition that they reach, None: all
+BEYOND: Final = np.iinfo(np.int64).max
 READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held in addition to the index
 
 
@@ -57,7 +58,7 @@ class RolledBackError(Exception):
 
 class TableIndex:
     """Not thread-safe. It is valid for `snapshot` only; None: for a table that has none. One that is `lost` is not
-    valid at all.
+    valid at all. `place`: of the table, None: not known; one that is moved has other paths in the same snapshot.
 
     `pending`: rows that equality deletes of the snapshot hit; the next commit turns them into vectors.
     """
@@ -68,6 +69,7 @@ class TableIndex:
         self.files: dict[int, IndexedFile] = {}
         self.numbers: dict[str, int] = {}
         self._snapshot: int | None = None
+        self.place: str | None = None
         self.lost = False
         self.pending: DeletedRows = {}
         self.equality: tuple[Content, ...] = ()
@@ -110,12 +112,13 @@ class TableIndex:
         """
         self.lost = False  # whatever the state, this leads there
         self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
+        self.place = contents.place
 
     def _take_over(self, contents: Contents) -> None:
         dead = self._dead_rows(contents)
         self._refuse_return(contents, dead)
         self._forget(contents, dead)
-        vanished = self._vanished(contents.equality)
+        vanished = self._vanished(contents)
         self.equality = contents.equality
         self._strike_known(vanished)
         new = sorted((file for file in contents.data if file.path not in self.numbers), key=lambda file: file.sequence)
@@ -124,7 +127,7 @@ class TableIndex:
 
     def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
         """Deleted rows of every data file whose deletes are not yet known."""
-        by_position = position_deletes(contents.positions)
+        by_position = position_deletes(contents)
         dead: dict[str, BitMap] = {}
         for content in contents.data:
             vector, positions = contents.vectors.get(content.path), by_position.get(content.path)
@@ -174,35 +177,27 @@ class TableIndex:
             mask[concerned] = True
             self.keys.move(mask, translate)
 
-    def _vanished(self, equality: Sequence[Content]) -> tuple[Keys, Words] | None:
-        """The keys of equality deletes, sorted and distinct, each with the last sequence number that deletes it."""
+    def _vanished(self, contents: Contents) -> Vanished:
         wanted = {field.id for field in self.shape.fields}
-        for file in equality:
-            if set(file.facts["equality-ids"]) != wanted:
-                raise UnindexableError("another writer left equality deletes over other columns than the key")
-        parts = [(file_keys(file.path, self.shape), file.sequence) for file in equality]
-        if not parts:
-            return None
-        keys = joined([part for part, _ in parts])
-        sequences = np.concatenate([np.full(len(part), sequence, np.int64) for part, sequence in parts])
-        order = np.argsort(-sequences, kind="stable")
-        keys, sequences = keys.take(order), sequences[order]
-        order = keys.order()  # stable: the highest sequence number of each key comes first
-        keys, sequences = keys.take(order), sequences[order]
-        first = ~keys.repeats()
-        return keys.take(first), sequences[first]
+        if any(set(file.facts["equality-ids"]) != wanted for file in contents.equality):
+            raise UnindexableError("another writer left equality deletes over other columns than the key")
+        refuse_unknown_reach(contents)
+        groups: dict[str | None, list[Content]] = {}
+        for file in contents.equality:
+            groups.setdefault(file.reach, []).append(file)
+        return {reach: _last_deletes(files, self.shape) for reach, files in groups.items()}
 
-    def _strike_known(self, vanished: tuple[Keys, Words] | None) -> None:
+    def _strike_known(self, vanished: Vanished) -> None:
         """Indexed rows that an equality delete hits are dead."""
-        if vanished is None:
-            return
-        keys, sequences = vanished
-        at = self.keys.find(keys)
-        there = at != NOWHERE
-        written = np.array([self.files[int(number)].content.sequence for number in files_of(at[there])], np.int64)
-        hit = np.flatnonzero(there)[written < sequences[there]]
-        self._add_pending(at[hit])
-        self.keys.add(keys.take(hit), np.full(len(hit), NOWHERE, np.int64))
+        for reach, (keys, sequences) in vanished.items():
+            at = self.keys.find(keys)
+            there = at != NOWHERE
+            numbers, at_file = np.unique(files_of(at[there]), return_inverse=True)
+            files = [self.files[int(number)].content for number in numbers]
+            written = np.array([f.sequence if reach in {None, f.partition} else BEYOND for f in files], np.int64)
+            hit = np.flatnonzero(there)[written[at_file] < sequences[there]]
+            self._add_pending(at[hit])
+            self.keys.add(keys.take(hit), np.full(len(hit), NOWHERE, np.int64))
 
     def _add_pending(self, at: Words) -> None:
         for number, rows in grouped(at).items():
@@ -213,25 +208,31 @@ class TableIndex:
         batch: Sequence[Content],
         dead: Mapping[str, BitMap],
         contents: Contents,
-        vanished: tuple[Keys, Words] | None,
+        vanished: Vanished,
     ) -> None:
         """New files. A key that already has a live row would exist twice: then it is undecidable which row is meant."""
-        taken = [self._rows_of(content, dead.get(content.path, BitMap()), contents) for content in batch]
+        deletes = {reach: _looked_up(*of) for reach, of in vanished.items()}
+        taken = [
+            self._alive(each, *self._rows_of(each, dead.get(each.path, BitMap()), contents), deletes) for each in batch
+        ]
         keys = joined([part for part, _ in taken])
         at = np.concatenate([part for _, part in taken])
-        if vanished is not None:
-            written = np.concatenate(
-                [np.full(len(part), content.sequence) for (part, _), content in zip(taken, batch, strict=True)]
-            )
-            alive = written >= _last_delete(keys, vanished)
-            self._add_pending(at[~alive])
-            keys, at = keys.take(alive), at[alive]
         order = keys.order()
         keys, at = keys.take(order), at[order]
         twice = int(keys.repeats().sum()) + int((self.keys.find(keys) != NOWHERE).sum())
         if twice:
             raise UnindexableError(f"{twice} keys are in the table more than once")
         self.keys.add(keys, at)
+
+    def _alive(
+        self, content: Content, keys: Keys, at: Words, deletes: Mapping[str | None, KeyIndex]
+    ) -> tuple[Keys, Words]:
+        """The rows of a new file that no equality delete hits."""
+        for reach in {None, content.partition} & deletes.keys():
+            alive = content.sequence >= deletes[reach].find(keys)  # NOWHERE is less than any number
+            self._add_pending(at[~alive])
+            keys, at = keys.take(alive), at[alive]
+        return keys, at
 
     def _rows_of(self, content: Content, dead: BitMap, contents: Contents) -> tuple[Keys, Words]:
         keys = file_keys(content.path, self.shape)
@@ -343,11 +344,32 @@ def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words
     return moved
 
 
-def _last_delete(keys: Keys, vanished: tuple[Keys, Words]) -> NDArray[np.int64]:
-    """For each key the last sequence number at which it was deleted, -1 if it never was."""
+def _last_deletes(equality: Sequence[Content], shape: KeyShape) -> tuple[Keys, Words]:
+    """The keys of equality deletes, sorted and distinct, each with the last sequence number that deletes it."""
+    parts = [(file_keys(file.path, shape), file.sequence) for file in equality]
+    keys = joined([part for part, _ in parts])
+    sequences = np.concatenate([np.full(len(part), sequence, np.int64) for part, sequence in parts])
+    order = np.argsort(-sequences, kind="stable")
+    keys, sequences = keys.take(order), sequences[order]
+    order = keys.order()  # stable: the highest sequence number of each key comes first
+    keys, sequences = keys.take(order), sequences[order]
+    first = ~keys.repeats()
+    return keys.take(first), sequences[first]
+
+
+def refuse_unknown_reach(contents: Contents) -> None:
+    """Raises UnindexableError if the partition of an equality delete has no value: if its spec has nothing but what
+    format v1 leaves of removed fields, it reaches all partitions, and otherwise that of NULL.
+    """
+    unknown = {f.partition for f in contents.equality if f.reach and set(f.facts["partition"]) == {None}}
+    if unknown and unknown != {file.partition for file in contents.data}:
+        raise UnindexableError("another writer left equality deletes in a partition of NULL")
+
+
+def _looked_up(keys: Keys, sequences: Words) -> KeyIndex:
     deletes = KeyIndex()
-    deletes.add(*vanished)
-    return deletes.find(keys)
+    deletes.add(keys, sequences)
+    return deletes
 
 
 def _batches(files: Sequence[Content]) -> Iterable[list[Content]]:
@@ -359,20 +381,3 @@ def _batches(files: Sequence[Content]) -> Iterable[list[Content]]:
             batch = []
     if batch:
         yield batch
-
-
-def read_vector(vector: Content) -> BitMap:
-    """The rows that a deletion vector deletes. Raises OSError, BrokenVectorError, UnindexableError."""
-    with local(vector.path).open("rb") as file:
-        file.seek(vector.facts["content-offset"])
-        return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
-
-
-def position_deletes(files: Sequence[Content]) -> dict[str, BitMap]:
-    found: dict[str, BitMap] = {}
-    for file in files:
-        table = pq.read_table(local(file.path), columns=["file_path", "pos"])
-        by_path = table.group_by("file_path").aggregate([("pos", "list")])
-        for path, rows in zip(by_path["file_path"].to_pylist(), by_path["pos_list"].to_pylist(), strict=True):
-            found[path] = found.get(path, BitMap()) | BitMap(rows)
-    return found

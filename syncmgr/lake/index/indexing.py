@@ -7,8 +7,9 @@ Must not know: what a commit does with it, how places are found.
 import logging
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -82,8 +83,13 @@ class Budget:
 class Indexing:
     """The index of one table. The holder of `lock` may use it and commit to the table; `follow_up` takes it itself."""
 
-    def __init__(self, folder: Path, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
-        """`folder`: of all indexes."""
+    def __init__(
+        self, folder: Path, budget: Budget, name: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`folder`: of all indexes. `name`: of the table; two tables of one UUID, as another engine registers them,
+        have an index each.
+        """
+        self._name = name
         self.lock = threading.RLock()
         self._folder, self._budget, self._clock = folder, budget, clock
         self._index: TableIndex | None = None
@@ -121,7 +127,8 @@ class Indexing:
     def _holds(self, index: TableIndex, table: Java) -> bool:
         snapshot = table.currentSnapshot()
         current = None if snapshot is None else int(snapshot.snapshotId())
-        return self._state is State.READY and not index.lost and index.snapshot == current
+        is_there = index.snapshot == current and index.place == str(table.location())
+        return self._state is State.READY and not index.lost and is_there
 
     def _brought(self, index: TableIndex, contents: Contents) -> TableIndex | None:
         """The index at these contents, if that costs little."""
@@ -150,7 +157,7 @@ class Indexing:
         name = str(table.uuid())
         if name != self._table:
             self._index, self._table, self._state = None, name, State.BUILDING
-            self._store = IndexStore(self._folder / name, name)
+            self._store = IndexStore(self._folder_of(name), name)
         layout = iceberg.layout(table)
         self._identifier = identifier(layout)
         shape = key_shape(layout)
@@ -158,6 +165,14 @@ class Indexing:
             assert self._store is not None
             self._index = self._store.load(shape) or TableIndex(seeded(shape))
         return self._index
+
+    def _folder_of(self, uuid: str) -> Path:
+        """An earlier version had one for all tables of a UUID."""
+        own, earlier = self._folder / f"{uuid}-{zlib.crc32(self._name.encode()):08x}", self._folder / uuid
+        if not own.exists():
+            with suppress(OSError):  # there is none, or the other table has it
+                earlier.rename(own)
+        return own
 
     def _follow(self, index: TableIndex, contents: Contents) -> None:
         size = index.nbytes + index.distance(contents) * index.shape.row_bytes
@@ -214,6 +229,11 @@ class Indexing:
     def why_not(self) -> str:
         """Why no index is in force, for a message."""
         return self._reason or ("files are being rewritten" if self._aside else "it is being built")
+
+    @property
+    def comes(self) -> bool:
+        """Whether one will be in force without anybody's doing."""
+        return not self._reason
 
     @property
     def is_behind(self) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pyarrow as pa
@@ -171,11 +170,15 @@ def _has_id(column: pa.Field) -> bool:
 
 
 def local(location: str) -> Path:
-    """A file of the local disk. Raises UnindexableError for any other."""
-    parts = urlparse(location)
-    if parts.scheme not in {"", "file"}:
-        raise UnindexableError(f"the lake is not on a local disk but in {parts.scheme}:")
-    return Path(location) if not parts.scheme else Path(unquote(parts.path) if "%" in parts.path else parts.path)
+    """A file of the local disk, where Hadoop's Path looks for it: neither % nor ? nor # means anything there. Raises
+    UnindexableError for any other.
+    """
+    scheme, colon, rest = location.partition(":")
+    if not colon or "/" in scheme:
+        return Path(location)
+    if scheme.lower() != "file":
+        raise UnindexableError(f"the lake is not on a local disk but in {scheme}:")
+    return Path(f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest)
 
 
 def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> Keys:

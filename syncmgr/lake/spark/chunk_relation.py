@@ -25,7 +25,10 @@ def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
     columns, rows = _held(chunk), _wire(spark, chunk)
     out = kept_out(chunk, columns)
     rows = rows if out is None else rows.where(f"NOT ({out})")
-    values = [f"{value_sql(chunk, one)} AS {quoted(name)}" for one, name in zip(columns, chunk.columns, strict=True)]
+    keys = [one for one, name in zip(columns, chunk.columns, strict=True) if name in chunk.keys]
+    values = [
+        f"{value_sql(chunk, one, keys)} AS {quoted(name)}" for one, name in zip(columns, chunk.columns, strict=True)
+    ]
     return rows.selectExpr(*values, f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
 
 

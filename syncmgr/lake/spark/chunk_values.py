@@ -6,7 +6,7 @@ Must not know: connections, commits, where the rows go.
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,9 +28,10 @@ from syncmgr.lake.spark.segment import spark_type
 MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as text, which may not be a valid moment
 NO_DATE: Final = "there is no such date"
 UNHELD: Final = "syncmgr: {column} | {reason} | "
+KEY: Final = " | in the row with "
 _REFUSED: Final = re.compile(
-    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+? (?:does not hold it|then RESYNC TABLE)) \| "
-    r"(?P<value>.*?)(?: SQLSTATE|\n\tat |\Z)",
+    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+?(?:no such date|does not hold it|then RESYNC TABLE)) \| "
+    r"(?P<value>.*?)(?: \| (?P<row>in the row with .*?))?(?: SQLSTATE|\n\tat |\Z)",
     re.DOTALL,
 )
 
@@ -56,13 +57,13 @@ def _rules(chunk: ChunkRows) -> ValueRules:
 
 
 def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> CheckedColumn:
-    """If the job stops at an invalid moment, the cast fails."""
+    """An invalid moment is looked for under every policy: Spark's own words name neither the column nor the row."""
     kind = spark_type(arrow_type(column))
-    tried = _rules(chunk).tolerant and column.type in MOMENTS
+    tried = column.type in MOMENTS
     sql = f"{'TRY_CAST' if tried else 'CAST'}({wire} AS {kind})"
     conditions, reason, refused_texts = [], NO_DATE, chunk.refused_texts(column)
     if tried:
-        conditions.append(f"({wire} IS NOT NULL AND {sql} IS NULL)")
+        conditions.append(f"({wire} IS NOT NULL AND ({sql} IS NULL OR year({sql}) < 1))")  # Spark has a year 0
     for bound in _rules(chunk).bounds:
         if bound.column == column.name and bound.type is not None:
             conditions.append(f"({beyond_sql(sql, column, bound.type)})")
@@ -81,10 +82,11 @@ def _stands_for_bytes(wire: str) -> str:
     return f"startswith({wire}, {literal(LIKE_ANOTHER)})"
 
 
-def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
+def value_sql(chunk: ChunkRows, one: CheckedColumn, keys: Sequence[CheckedColumn] = ()) -> str:
     """What the segment holds; a NULL instead of a value is refused later if the target does not allow it.
 
-    If the job stops at such a value, reading it fails with an error that `refused` recognizes.
+    If the job stops at such a value, reading it fails with an error that `refused` recognizes, and that names the row
+    by its `keys`.
     """
     if one.unheld is None:
         return one.sql
@@ -92,11 +94,18 @@ def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
         case policy if policy is OnValueError.STOP or (policy is OnValueError.NULL and one.in_place):
             words = literal(UNHELD.format(column=one.column.name, reason=one.reason))
             shown = f"substring({_text(one)}, 1, {SHOWN})"
-            return f"IF({one.unheld}, raise_error(concat({words}, {shown})), {one.sql})"
+            return f"IF({one.unheld}, raise_error(concat({words}, {shown}{_row(one, keys)})), {one.sql})"
         case OnValueError.NULL:
             return f"IF({one.unheld}, NULL, {one.sql})"
         case _:
             return one.sql
+
+
+def _row(one: CheckedColumn, keys: Sequence[CheckedColumn]) -> str:
+    """More arguments of concat: the row's key, apart from the value itself, and from bytes that are no text."""
+    told = [key for key in keys if key.wire != one.wire and not key.in_place]
+    shown = [f"{literal(f'{key.column.name} = ')}, substring({_text(key)}, 1, {SHOWN})" for key in told]
+    return f", {literal(KEY)}, " + ", ', ', ".join(shown) if shown else ""
 
 
 def refused(text: str, table: str) -> SyncError | None:
@@ -104,9 +113,8 @@ def refused(text: str, table: str) -> SyncError | None:
     found = _REFUSED.search(text)
     if found is None:
         return None
-    return SyncError(
-        Code.SOURCE_VALUE, column=found["column"], table=table, value=found["value"], reason=found["reason"]
-    )
+    value = f"{found['value']} {found['row']}" if found["row"] else found["value"]
+    return SyncError(Code.SOURCE_VALUE, column=found["column"], table=table, value=value, reason=found["reason"])
 
 
 def kept_out(chunk: ChunkRows, columns: list[CheckedColumn]) -> str | None:

@@ -144,7 +144,7 @@ def words_and_cause(error: BaseException) -> str:
     return what if cause in what else f"{what}: {cause}"
 
 
-def failed(error: BaseException) -> NoReturn:
+def raise_for(error: BaseException) -> NoReturn:
     """Raises the error of a failed call that the operator is to see."""
     if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
@@ -157,7 +157,7 @@ def asked() -> Iterator[None]:
     try:
         yield
     except JAVA_ERRORS as error:
-        failed(error)
+        raise_for(error)
 
 
 def told(error: BaseException) -> tuple[str, str]:
@@ -190,6 +190,12 @@ class Plan:
     deterministic: bool
     text: str
     computed: tuple[str, ...]
+
+
+def parsed(session: SparkSession, expression: str) -> str:
+    """In Spark's JSON, before anything in it is resolved or computed."""
+    parser: Java = session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - this module is the way to it
+    return str(parser.parseExpression(expression).toJSON())
 
 
 def analyzed(frame: DataFrame) -> Plan:

@@ -33,6 +33,9 @@ _REASONED: Final = {
     "SCALAR_SUBQUERY_TOO_MANY_ROWS": Code.MORE_THAN_ONE_ROW,
     "WRONG_NUM_ARGS": Code.WRONG_PARAMETER_COUNT,
 }
+_CAUSE: Final = re.compile(
+    r"^(?:Caused by: )?(?:[a-z]\w*\.)+[A-Z][\w$]*: *(\S.*)$", re.MULTILINE
+)  # its class is ours to know
 _BOUND: Final = re.compile(r"\bjava\.lang\.(OutOfMemoryError|StackOverflowError)\b")
 _SNAPSHOT_GONE: Final = re.compile(r"\bCannot find snapshot with (?:ID|id) (\d+)")
 _BOUNDS: Final = {"OutOfMemoryError": Code.QUERY_TOO_BIG, "StackOverflowError": Code.NESTED_TOO_DEEPLY}
@@ -70,8 +73,14 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         return SyncError(Code.QUERY_FAILED, reason=reason)
     if kind in _REASONED:
         return SyncError(_REASONED[kind], reason=_SETTING.sub("", message))
-    reason = f"{condition}: {message}" if condition else message
+    reason = f"{condition}: {message}" if condition else _cause(text) or message
     return _unknown(kind, parameters, db) or SyncError(Code.QUERY_FAILED, reason=reason)
+
+
+def _cause(text: str) -> str | None:
+    """What the innermost exception says that says anything, without its class; None: no class is named."""
+    found = [said for said in _CAUSE.findall(text) if said != "null"]
+    return found[-1] if found else None
 
 
 def _unknown(kind: str, parameters: Mapping[str, str], db: str | None) -> SyncError | None:

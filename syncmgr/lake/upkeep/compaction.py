@@ -111,7 +111,7 @@ class Compaction:
         passing(CrashPoint.COMPACTED)
         table.refresh()
         with self._indexing.moving(0):
-            swap.took_effect(table)
+            swap.committed(table)
         return len(swap.there)
 
     def _may_have(self, folder: str, before: int | None) -> bool:
@@ -186,7 +186,7 @@ class Swap:
             dead |= BitMap(self._places[number][np.array(now - file.dead, np.int64)])
         return dead
 
-    def took_effect(self, table: Java) -> None:
+    def committed(self, table: Java) -> None:
         """The index moves with the rows; if something else is the newest by now, the next commit follows up."""
         head = head_of(table)
         if head.folder != name_of(_folder(self._copied.path)):
@@ -249,7 +249,7 @@ def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, 
     files = tuple(file for _, file in group)
     target = f"{folder}/{uuid.uuid4()}.parquet"
     local(folder).mkdir(parents=True, exist_ok=True)
-    schema, rows = arrow_schema(layout), 0
+    schema, rows = arrow_schema(layout.fields), 0
     with pq.ParquetWriter(
         local(target),
         pa.schema([*schema, *LINEAGE]),

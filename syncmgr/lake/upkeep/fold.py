@@ -25,12 +25,14 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.iceberg.puffin import vector_rows
 from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, read_bytes
-from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, position_deletes
+from syncmgr.lake.index.dead_rows import position_deletes
+from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.index.keys import KeyShape
-from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
+from syncmgr.lake.index.keys import KeyShape, UnindexableError
+from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class, text_of
 
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
+NO_IDS: Final = "doesn't contain any field Ids"  # Spark's words for a file that was made without Iceberg
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
 Key = tuple[Field, ...]
@@ -45,7 +47,9 @@ class Fold:
         self._indexing = indexing
 
     def run(self) -> int:
-        """How many equality delete files it folded. Raises Java's error if it was refused."""
+        """How many equality delete files it folded. Raises Java's error if it was refused; UnindexableError if Iceberg
+        alone can read a file of another engine.
+        """
         with self._indexing.lock:
             table = self._iceberg.load(self._db, self._name)
             index = self._indexing.usable(self._iceberg, table)
@@ -59,7 +63,12 @@ class Fold:
             return 0
         gone = [file for file in contents.equality if equals_by(file) == {field.id for field in key}]
         index = without_keys(table, contents, KeyShape(fields=key))
-        index.pending, index.equality = self._found(table, key, gone, contents), tuple(gone)
+        try:
+            index.pending, index.equality = self._found(table, key, gone, contents), tuple(gone)
+        except JAVA_ERRORS as error:
+            if NO_IDS not in text_of(error):
+                raise
+            raise UnindexableError("a data file has columns without ids") from error
         with self._indexing.lock:
             return self._commit(table, index, known=False)
 
@@ -85,7 +94,7 @@ class Fold:
             raise
         if known:
             table.refresh()
-            deletion.took_effect(self._indexing, table, name, [], count_missing=False)
+            deletion.committed(self._indexing, table, name, [], count_missing=False)
         return folded
 
     def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> DeletedRows:
@@ -94,12 +103,17 @@ class Fold:
         data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
         if not data:
             return {}
+        refuse_unknown_reach(contents)
         keys = self._keys(key, gone)
         if sum(file.rows for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
         files = self._frame(
-            [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
-            ("number", "sequence"),
+            [
+                (at, number, file.sequence, file.partition)
+                for number, file in data
+                for at in self._iceberg.spark_paths(file.path)
+            ],
+            ("number", "sequence", "partition"),
         )
         names = key_schema(key).names
         rows = self._read(key, [file for _, file in data]).select(
@@ -108,28 +122,35 @@ class Fold:
             F.col("_metadata.row_index").alias("position"),
         )
         found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
-        dead = found.where(known("sequence") < F.col("gone")).select("number", "position").toArrow()
+        reached = F.col("reach").isNull() | (F.col("reach") == F.col("partition"))
+        dead = found.where(known("sequence") < F.col("gone")).where(reached).select("number", "position").toArrow()
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
     def _keys(self, key: Key, gone: list[Content]) -> DataFrame:
-        """Each vanished key once, with the last moment at which it vanished."""
+        """Each vanished key once for each partition that is reached, with the last moment at which it vanished."""
         sequences = self._frame(
-            [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)], ("gone",)
+            [(at, file.sequence, file.reach) for file in gone for at in self._iceberg.spark_paths(file.path)],
+            ("gone", "reach"),
         )
         names = key_schema(key).names
         keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
-        return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
+        return found.groupBy(*names, "reach").agg(F.max(known("gone")).alias("gone"))
 
-    def _frame(self, rows: Sequence[tuple[str | int, ...]], numbers: Sequence[str]) -> DataFrame:
-        """Paths as `at`, and numbers. From Arrow: from plain rows PySpark would start a Python process."""
-        at, *columns = zip(*rows, strict=True)
-        arrays = [pa.array(at, pa.string()), *(pa.array(column, pa.int64()) for column in columns)]
-        return self._session.createDataFrame(pa.table(arrays, names=["at", *numbers]))
+    def _frame(self, rows: Sequence[tuple[str | int | None, ...]], names: Sequence[str]) -> DataFrame:
+        """Paths as `at`, numbers, and a partition as the last. From Arrow: from plain rows PySpark would start a Python
+        process.
+        """
+        at, *numbers, partition = zip(*rows, strict=True)
+        arrays = [*(pa.array(column, pa.int64()) for column in numbers), pa.array(partition, pa.string())]
+        return self._session.createDataFrame(pa.table([pa.array(at, pa.string()), *arrays], names=["at", *names]))
 
     def _read(self, key: Key, files: list[Content]) -> DataFrame:
         """The key columns under names of ours, found by field id: a column may have been renamed since."""
+        other = next((file for file in files if file.facts["file-format"] != "parquet"), None)
+        if other is not None:
+            raise UnindexableError(f"{other.path} is a file of another format")
         return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
 
 
@@ -141,7 +162,7 @@ def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex
 
 
 def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
-    by_position = position_deletes(contents.positions)  # a vector takes their place: it must have their rows, too
+    by_position = position_deletes(contents)  # a vector takes their place: it must have their rows, too
     for number, file in enumerate(contents.data):
         vector = contents.vectors.get(file.path)
         dead = BitMap(by_position.get(file.path, ()))

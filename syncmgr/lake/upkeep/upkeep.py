@@ -21,7 +21,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.channel.description import literal, quoted
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.table_metadata import Totals
+from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, words
@@ -29,6 +29,7 @@ from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
+from syncmgr.lake.upkeep.orphans import remove_orphans
 
 QUIET_SECOND: Final = 2.0  # after this long without a commit, upkeep disturbs nothing
 IDLE_SECOND: Final = 12.0  # the longest quiet time of a busy table in a job with the default commit interval
@@ -49,6 +50,7 @@ COMPACTION: Final = {
     "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
 }
 
+CODEC_OF_SESSION: Final = "spark.sql.iceberg.compression-codec"
 DANGLING: Final = {"remove-dangling-deletes": "true"}
 
 logger = logging.getLogger(__name__)
@@ -128,6 +130,20 @@ def _many_small(at: Situation, *, is_quiet: bool) -> bool:
     return is_small and small >= (SMALL_FILES if is_quiet else BUSY_SMALL_FILES)
 
 
+@dataclass(slots=True)
+class _Rest:
+    """What the last work of each kind could do nothing about, which is not tried again until there is more of it.
+
+    `files`: the number of all that Spark left unchanged; None: none. `snapshots`: those that a tag, a branch or a
+    property of another engine holds.
+    """
+
+    compacted_files: int = 0
+    unfoldable: int = 0
+    files: int | None = None
+    snapshots: int = 0
+
+
 class TableUpkeep:
     """The upkeep of one table: one kind at a time of its files, and one of its snapshots, which takes longer."""
 
@@ -138,8 +154,7 @@ class TableUpkeep:
         self._files, self._snapshots = threading.Lock(), threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
-        self._compacted_files = self._unfoldable = 0
-        self._left: int | None = None  # the number of files that Spark left unchanged the last time
+        self._rest = _Rest()
         self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
@@ -167,8 +182,8 @@ class TableUpkeep:
         """The same with the snapshots. `kept`: which must stay."""
         oldest = iceberg.oldest_kept(iceberg.load(self._db, self._table), kept)
         work: dict[Kind, Work] = {
-            Kind.EXPIRE: lambda: 0 if oldest is None else expire(iceberg, session, self._db, self._table, oldest),
-            Kind.ORPHANS: lambda: self._remove_orphans(session),
+            Kind.EXPIRE: lambda: 0 if oldest is None else self._expire(iceberg, session, oldest),
+            Kind.ORPHANS: lambda: self._remove_orphans(iceberg, session),
         }
         return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
 
@@ -194,8 +209,8 @@ class TableUpkeep:
             totals=totals,
             quiet=self._quiet(),
             since=self._since(),
-            compacted_files=self._compacted_files,
-            unfoldable=self._unfoldable,
+            compacted_files=self._rest.compacted_files,
+            unfoldable=self._rest.unfoldable,
             index_behind=self.indexing.is_behind,
             pressing=files_press and not self._is_left(totals),
         )
@@ -203,7 +218,7 @@ class TableUpkeep:
 
     def _due_of_snapshots(self, iceberg: Iceberg, oldest: int | None) -> Kind | None:
         table = iceberg.load(self._db, self._table)
-        expirable = 0 if oldest is None else iceberg.older_snapshots(table, oldest)
+        expirable = 0 if oldest is None else iceberg.older_snapshots(table, oldest) - self._rest.snapshots
         return due_of_snapshots(expirable, self._quiet(), self._since(), orphans=self._clock() >= self._orphans_at)
 
     def _since(self) -> dict[Kind, float]:
@@ -228,7 +243,7 @@ class TableUpkeep:
 
     def _is_left(self, totals: Totals) -> bool:
         """Whether Spark would rewrite nothing of what the index suggests, as was the case the last time."""
-        return self._left is not None and abs(totals.files - self._left) < MIN_INPUT_FILES
+        return self._rest.files is not None and abs(totals.files - self._rest.files) < MIN_INPUT_FILES
 
     def _run(self, kind: Kind, work: Work) -> Ran:
         began = self._clock()
@@ -253,14 +268,23 @@ class TableUpkeep:
     def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
         """What cannot be folded is not retried until there is more of it, so that compaction gets its turn."""
         looked_at = self.equality_deletes
-        folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
-        self._unfoldable = 0 if folded else looked_at
-        self._left = None  # other rows are dead now
+        try:
+            folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
+        except UnindexableError as error:
+            logger.info("nothing of %s.%s is folded: %s", self._db, self._table, error)
+            folded = 0
+        self._rest.unfoldable = 0 if folded else looked_at
+        self._rest.files = None  # other rows are dead now
         return folded
 
-    def _remove_orphans(self, session: SparkSession) -> int:
+    def _expire(self, iceberg: Iceberg, session: SparkSession, oldest: int) -> int:
+        expired = expire(iceberg, session, self._db, self._table, oldest)
+        self._rest.snapshots = iceberg.older_snapshots(iceberg.load(self._db, self._table), oldest)
+        return expired
+
+    def _remove_orphans(self, iceberg: Iceberg, session: SparkSession) -> int:
         self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
-        return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
+        return remove_orphans(iceberg, session, self._db, self._table, time.time() - ORPHAN_SECOND)
 
     def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
         try:
@@ -270,16 +294,27 @@ class TableUpkeep:
             rewritten = None
         by_spark = rewritten is None
         if rewritten is None:
+            table = iceberg.load(self._db, self._table)
             with self.indexing.set_aside():
-                rewritten = compact(session, self._db, self._table, self._dangling(iceberg))
+                rewritten = compact(_writing(iceberg, session, table), self._db, self._table, self._dangling(iceberg))
         totals = iceberg.current(iceberg.load(self._db, self._table))
-        self._compacted_files = totals.data_files if totals else 0
-        self._left = totals.files if by_spark and totals and not rewritten else None
+        self._rest.compacted_files = totals.data_files if totals else 0
+        self._rest.files = totals.files if by_spark and totals and not rewritten else None
         return rewritten
 
     def _dangling(self, iceberg: Iceberg) -> Mapping[str, str]:
         """Position deletes of removed files need a separate commit, which parallel commits make fail."""
         return DANGLING if iceberg.format_version(iceberg.load(self._db, self._table)) < 3 else {}
+
+
+def _writing(iceberg: Iceberg, session: SparkSession, table: Java) -> SparkSession:
+    """One that writes files in a codec that this JVM has: Iceberg would follow the table's."""
+    word = iceberg.property(table, CODEC)
+    if word is None or common_codec(word) == word.lower():
+        return session
+    own = session.newSession()
+    own.conf.set(CODEC_OF_SESSION, common_codec(word))
+    return own
 
 
 def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] = MappingProxyType({})) -> int:
@@ -314,15 +349,6 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
 
 def _stamp(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
-
-
-def remove_orphans(session: SparkSession, db: str, table: str, before: float) -> int:
-    """Deletes files that no snapshot names and that are older than `before` (unix seconds); returns how many."""
-    call = (
-        f"CALL {CATALOG}.system.remove_orphan_files("
-        f"table => {_literal(db, table)}, older_than => TIMESTAMP '{_stamp(before)}')"
-    )
-    return len(session.sql(call).collect())
 
 
 def _literal(db: str, table: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, inspect, select, update
-from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
@@ -137,13 +137,20 @@ class Database:
 
 @contextmanager
 def _naming_failures() -> Iterator[None]:
-    """Transient errors: a database that is unavailable, locked or full; and permanent ones: a value that it rejects."""
+    """Transient errors: a database that is unavailable, locked, full or read-only, which PostgreSQL reports as an
+    internal error; and permanent ones: a value that it rejects.
+    """
     try:
         yield
     except DataError as error:
-        raise SyncError(Code.META_UNFIT, reason=str(error).splitlines()[0]) from error
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        raise SyncError(Code.META_DOWN, reason=str(error).splitlines()[0]) from error
+        raise SyncError(Code.META_UNFIT, reason=reason_of(error)) from error
+    except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
+        raise SyncError(Code.META_DOWN, reason=reason_of(error)) from error
+
+
+def reason_of(error: SQLAlchemyError) -> str:
+    """What the driver says, without the statement and its values."""
+    return str(error).splitlines()[0]
 
 
 def _lost(owner: str | None) -> SyncError:

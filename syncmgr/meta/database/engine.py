@@ -4,13 +4,14 @@ Owns: the options of its connections, where the one of a folder is, which charac
 Must not know: what is in it.
 """
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import NoSuchModuleError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.meta.database import packets
@@ -25,6 +26,12 @@ HELD: Final = """SELECT k.table_name, k.constraint_name, k.column_name,
     FROM information_schema.key_column_usage k JOIN information_schema.columns c
     ON (c.table_schema, c.table_name, c.column_name) = (k.table_schema, k.table_name, k.column_name)
     WHERE k.table_schema = DATABASE() AND k.referenced_table_name IS NOT NULL AND c.character_set_name IS NOT NULL"""
+# Without a driver SQLAlchemy takes others, which are not among our dependencies.
+OWN_DRIVERS: Final[Mapping[str, str]] = {"mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
+OFFERED: Final = (
+    "write mysql+pymysql:// or mariadb+pymysql://, or postgresql+psycopg:// after pip install 'syncmgr[postgresql]', "
+    "or leave meta_url out, so that the metadata is in SQLite"
+)
 TIMEOUTS: Final[Mapping[str, tuple[str, ...]]] = {"pymysql": ("connect_timeout", "read_timeout", "write_timeout")}
 
 
@@ -36,19 +43,30 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
     """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, if its driver supports such a limit;
     None: as long as the driver allows.
 
-    Raises SQLAlchemy's errors for a wrong one.
+    Raises META_FAILED for a driver that is missing, SQLAlchemy's errors for what else is wrong.
     """
     made = make_url(url)
+    made = made.set(drivername=OWN_DRIVERS.get(made.drivername, made.drivername))
     is_file = made.get_backend_name() == "sqlite"
     known = () if timeout is None else TIMEOUTS.get(made.get_driver_name(), ())
     limits = {name: timeout for name in known if name not in made.query}
-    engine = create_engine(url, pool_pre_ping=not is_file, connect_args=limits)  # no server that could have closed it
+    with _naming_drivers(made.drivername):
+        engine = create_engine(made, pool_pre_ping=not is_file, connect_args=limits)  # no server could have closed it
     if is_file:
         event.listen(engine, "connect", _set_pragmas)
     elif engine.dialect.name in packets.LIMITED:
         event.listen(engine, "connect", _be_strict)
         packets.watch(engine)
     return engine
+
+
+@contextmanager
+def _naming_drivers(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        reason = f"it begins with {name}://, for which no driver is installed; {OFFERED}"
+        raise SyncError(Code.META_FAILED, where="meta_url", reason=reason) from error
 
 
 def refuse_unfit(engine: Engine) -> None:

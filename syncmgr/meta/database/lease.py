@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.meta.database.database import Database, Owner
+from syncmgr.meta.database.database import Database, Owner, reason_of
 
 BEAT_SECOND: Final = 3.0
 PATIENCE_SECOND: Final = 15.0
@@ -76,7 +76,7 @@ class Lease:
                 kept = self._database.beat(self._frontend)
             except SQLAlchemyError as error:  # no other frontend can take over through a database that does not answer
                 if answers:
-                    log.warning("the metadata cannot be written: %s", error)
+                    log.warning("the metadata cannot be written: %s", reason_of(error))
                 answers = False
                 continue
             if not answers:

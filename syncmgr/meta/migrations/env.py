@@ -1,4 +1,8 @@
-"""Runs the migrations on the connection that the store passes in."""
+"""Runs the migrations on the connection that the store passes in.
+
+Owns: how alembic is set up.
+Must not know: the migrations, where the database is.
+"""
 
 from alembic import context
 

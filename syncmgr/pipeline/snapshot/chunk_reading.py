@@ -4,6 +4,7 @@ Owns: how many are read at a time, how fast, which are given up.
 Must not know: which tables are read when, how a table is cut.
 """
 
+import logging
 import threading
 import time
 from collections import deque
@@ -12,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from uuid import uuid4
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
@@ -26,6 +28,10 @@ from syncmgr.pipeline.snapshot.held_binlog import HeldBinlog
 from syncmgr.pipeline.snapshot.isolated import isolated
 from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.sources.port import SnapshotSource
+
+Committing = Future[ChannelCommitted | None]
+
+log = logging.getLogger(__name__)
 
 
 class ChunkReading:
@@ -44,6 +50,7 @@ class ChunkReading:
         self.reader: ChunkReader | None = None  # of the server that is read
         self.held = HeldBinlog(source, ledger)
         self.on_chunk: Callable[[], None] = lambda: None
+        self.begin_anew: Callable[[str], None] = lambda _: None  # the rows of a channel, by its token
         self._read: dict[str, tuple[int, float]] = {}  # rows in this process, and when their read began
         self._rows = 0
         self._giving_up = threading.Event()
@@ -80,7 +87,7 @@ class ChunkReading:
         chunks = () if ending.is_set() else self._missing([each for each in channels if each.token not in failed])
         waiting, began = deque(chunks), time.monotonic()
         self._rows = 0
-        running: dict[Future[ChannelCommitted], ChannelCommit] = {}
+        running: dict[Committing, ChannelCommit] = {}
         with ThreadPoolExecutor(MOST_CONNECTIONS, thread_name_prefix="snapshot") as pool:
             try:
                 while waiting and not ending.is_set():
@@ -143,25 +150,40 @@ class ChunkReading:
             ),
         )
 
-    def _commit_exact(self, commit: ChannelCommit, plan: ChunkPlan) -> ChannelCommitted:
-        """All rows of a table without a key, in one commit. Each read has a point of its own; that of a read that is
-        already in the table was stored before it.
+    def _commit_exact(self, commit: ChannelCommit, plan: ChunkPlan) -> ChannelCommitted | None:
+        """All rows of a table without a key, in one commit. Each read has an id and a point of its own, stored before
+        its commit; the table says which read it has, whatever its catalog answered. None: the load begins anew.
         """
         assert commit.chunk is not None
+        read = uuid4().hex[:12]
         exact = self._source.exact(commit.chunk.table, plan.id, self.branches())
         with ThreadPoolExecutor(1, "exact") as reader, exact as point:
-            reading = reader.submit(self._lake.commit, commit)
+            reading = reader.submit(self._lake.commit, replace(commit, chunk=replace(commit.chunk, read=read)))
             at = point.find(reading.done)
             if at is not None:
-                self._ledger.plan_load(commit.token, replace(plan, point=at))
+                plan = plan.read_at(read, at)
+                self._ledger.plan_load(commit.token, plan)
                 passing(CrashPoint.PLAN_STORED)
             point.release()
-            return reading.result()
+            done = reading.result()
+        return done if not done.passed_over or self._pair(commit, plan, done.read) else None
+
+    def _pair(self, commit: ChannelCommit, plan: ChunkPlan, read: str | None) -> bool:
+        """A read is in the table already: what follows it begins at its point. False: that is not known, or the binlog
+        was read beyond it while the table was left out, so that changes would be missing: the load begins anew.
+        """
+        paired = plan.paired(read, since=self.held.start)
+        if paired is not None:
+            self._ledger.plan_load(commit.token, paired)
+            return True
+        log.warning("%s.%s has rows of a read after which changes may be missing", commit.db, commit.table)
+        self.begin_anew(commit.token)
+        return False
 
     def _fill(
         self,
         pool: ThreadPoolExecutor,
-        running: dict[Future[ChannelCommitted], ChannelCommit],
+        running: dict[Committing, ChannelCommit],
         waiting: deque[tuple[ChannelDescription, ChunkPlan, int]],
         failed: Collection[str],
     ) -> None:
@@ -171,12 +193,12 @@ class ChunkReading:
                 continue
             commit = self._commit(channel, plan, number)
             self._read.setdefault(commit.token, (0, time.monotonic()))
-            by = partial(self._commit_exact, plan=plan) if not channel.keys else self._lake.commit
-            running[pool.submit(by, commit)] = commit
+            exact, by = partial(self._commit_exact, plan=plan), self._lake.commit
+            running[pool.submit(by if channel.keys else exact, commit)] = commit
 
     def _take(
         self,
-        running: dict[Future[ChannelCommitted], ChannelCommit],
+        running: dict[Committing, ChannelCommit],
         failed: dict[str, SyncError],
         ending: Ending,
     ) -> None:
@@ -197,8 +219,10 @@ class ChunkReading:
             if self._giving_up.is_set() and commit.chunk is not None:
                 self._lake.give_up(commit.chunk)
 
-    def _took(self, commit: ChannelCommit, committed: ChannelCommitted) -> None:
+    def _took(self, commit: ChannelCommit, committed: ChannelCommitted | None) -> None:
         assert commit.chunk is not None
+        if committed is None:
+            return
         self._ledger.add_chunk(commit.token, commit.chunk.number, committed)
         passing(CrashPoint.CHUNK_STORED)
         rows, began = self._read[commit.token]

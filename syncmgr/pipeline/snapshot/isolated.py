@@ -25,6 +25,8 @@ OF_ONE_TABLE: Final = frozenset(
         Code.WRITES_LOST,
         Code.NO_SUCH_TABLE,
         Code.UNKNOWN_COLUMN,
+        Code.COLUMN_REPLACED,
+        Code.FOREIGN_CHANGE,
         Code.COLUMN_NOT_COVERED,
         Code.BAD_EXPRESSION,
         Code.TYPE_DOES_NOT_FIT,

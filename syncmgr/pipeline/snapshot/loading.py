@@ -48,6 +48,11 @@ class Loading:
         self._options, self._channels = options, channels
         self._source, self._ledger, self._lake = source, ledger, lake
         self._chunks, self._standings, self._uppers = chunks, standings, uppers
+        chunks.begin_anew = self._begin_anew
+
+    def _begin_anew(self, token: str) -> None:
+        self._ledger.begin_loads({token: self._ledger.loads()[token].excerpt})
+        self._standings.change(token, channel_state.renewing)
 
     def replaces(self, token: str) -> bool:
         """Whether the rows that are read replace the existing ones."""
@@ -58,8 +63,7 @@ class Loading:
         failed: dict[str, SyncError] = {}
         wanted = [channel for token, channel in self._channels.items() if token in tokens]
         self._settle(wanted, failed)
-        self._plan(wanted, failed, ending)
-        self._chunks.read(wanted, failed, ending)
+        self._read(wanted, failed, ending)
         if ending.is_set() or self._chunks.gives_up:
             return
         for channel in self._without(wanted, failed):
@@ -76,6 +80,14 @@ class Loading:
         self.fail(failed)
         if not done:
             raise mildest(failed.values())
+
+    def _read(self, wanted: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:
+        """Once more those whose load has begun anew."""
+        while wanted and not (ending.is_set() or self._chunks.gives_up):
+            self._plan(wanted, failed, ending)
+            self._chunks.read(wanted, failed, ending)
+            loads = self._ledger.loads()
+            wanted = [channel for channel in self._without(wanted, failed) if loads[channel.token].plan is None]
 
     def _check_chunks(self, channel: ChannelDescription) -> None:
         """A rollback keeps the done-set, and a chunk that was under way would hide the rollback."""
@@ -117,7 +129,7 @@ class Loading:
         """
         for channel in channels:
             with isolated(channel, failed):
-                self._lake.check_whole(channel.target_db, channel.target)
+                self._lake.check_integrity(channel.target_db, channel.target)
         start = self._chunks.held.start
         reader = self._source.settle(start)
         for channel in self._without(channels, failed):
@@ -138,13 +150,21 @@ class Loading:
     def _plan_one(self, channel: ChannelDescription, load: Load) -> None:
         """What was read in another way, by an earlier process or before a statement, does not count."""
         anew, made, excerpt = load.replaces, load.plan is not None, load.excerpt
-        if (load.plan is not None and anew and load.plan.way != channel.way) or (excerpt and not excerpt.fits(channel)):
+        if (load.plan is not None and anew and load.plan.way != channel.mapping_fingerprint) or (
+            excerpt and not excerpt.fits(channel)
+        ):
             self._ledger.begin_loads({channel.token: None})
             made, excerpt, load = False, None, self._ledger.loads()[channel.token]
         if not made:
             key, where = () if anew else channel.source_keys, "" if excerpt is None else excerpt.source
             plan = self._source.plan(channel.source, key, self._chunk_rows(), where)
-            plan = replace(plan, id=plan_id(load.generation, plan.id), replaces=anew, way=channel.way, excerpt=excerpt)
+            plan = replace(
+                plan,
+                id=plan_id(load.generation, plan.id),
+                replaces=anew,
+                way=channel.mapping_fingerprint,
+                excerpt=excerpt,
+            )
             self._ledger.plan_load(channel.token, plan)
             passing(CrashPoint.PLAN_STORED)
 

@@ -51,8 +51,8 @@ class NoSnapshot:
     def whole(self, _end: Position) -> bool:
         return True
 
-    def begun_anew(self, _step: DdlStep) -> AbstractContextManager[None]:
-        return nullcontext()
+    def begun_anew(self, step: DdlStep, _end: Position) -> AbstractContextManager[DdlStep]:
+        return nullcontext(step)
 
     def rates(self) -> dict[str, float]:
         return {}

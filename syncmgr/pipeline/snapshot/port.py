@@ -1,4 +1,8 @@
-"""What a snapshot needs from the ledger, and its options."""
+"""What a snapshot needs from the ledger, and its options.
+
+Owns: the interface of the ledger to a snapshot, and the options of one.
+Must not know: metadata, SQL, who implements it.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -17,9 +17,10 @@ from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import Rows, may_be_followed
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlStep
-from syncmgr.job.position import Position, has_passed
+from syncmgr.job.position import Position, has_passed, is_beyond
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange, kept
+from syncmgr.job.snapshot.outdated import is_outdated, is_renamed
 from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending, ReadStatementLock
@@ -174,15 +175,16 @@ class Snapshot:
         self._channels.update((channel.token, channel) for channel in channels)
 
     @contextmanager
-    def begun_anew(self, step: DdlStep) -> Iterator[None]:
-        """Around the following of a statement. The rows of tables that it changes are read from the beginning after it,
-        and what waits for them is committed before it, to the existing rows, which the new ones then replace. If a part
-        of the rows was read, that is read again, unless its condition means others after the statement.
+    def begun_anew(self, step: DdlStep, end: Position) -> Iterator[DdlStep]:
+        """Around the following of a statement that ends there; yields what is to be followed. The rows of tables that
+        it changes are read from the beginning after it, and what waits for them is committed before it, to the existing
+        rows, which the new ones then replace. If a part of the rows was read, that is read again, unless its condition
+        means others after the statement.
 
         Waits for a read under way, whose rows may be from before the statement, and be committed after it.
         """
         if not self._changed(step):
-            yield
+            yield self._read_again(step, end)
             return
         with self._order.statement():
             given = self._changed(step)
@@ -191,15 +193,27 @@ class Snapshot:
                 rows = Rows(replaces=True, begun=False)
                 self.standings.change(token, partial(channel_state.begun, rows=rows, at=time.time()))
             try:
-                yield
+                yield self._read_again(step, end)
             finally:
                 for token in given:
                     self.standings.change(token, partial(channel_state.bringing, begun=True))
 
     def _changed(self, step: DdlStep) -> set[str]:
-        ways = {token for token, channel in step.channels.items() if channel.way != self._channels[token].way}
-        changed = (ways | step.changes.keys()) & self._missing.all().keys() - step.dropped
-        return {token for token in changed if self._channels[token].keys}
+        before = self._channels
+        others = {
+            token
+            for token, each in step.channels.items()
+            if each.mapping_fingerprint != before[token].mapping_fingerprint
+        }
+        named = {token for token, each in step.channels.items() if is_renamed(before[token], each)}
+        changed = (others | named | step.changes.keys()) & self._missing.all().keys() - step.dropped
+        return {token for token in changed if before[token].keys}
+
+    def _read_again(self, step: DdlStep, end: Position) -> DdlStep:
+        """Rows that have been read may be as the statement left them: those are read again, too, by the next run."""
+        read = {token: self._channels[token] for token, upper in self._uppers.items() if not is_beyond(end, upper)}
+        tokens = {t for t, channel in read.items() if t not in step.dropped and channel.keys}
+        return step.read_again({token for token in tokens if is_outdated(read[token], step)})
 
     def _kept(self, step: DdlStep, token: str) -> KeyRange | None:
         before = self._channels[token]

@@ -27,6 +27,7 @@ from syncmgr.pipeline.messages import (
     Progress,
     SchemaLearned,
     Staged,
+    UnloggedTables,
     WorkerChannel,
     WorkerPlan,
 )
@@ -140,6 +141,8 @@ class Consumer:
         """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
         if self._routes.doubt(batch.nameless):
             self._send(Nameless(tokens=self._routes.nameless))
+        if batch.unlogged_tables:
+            self._send(UnloggedTables(tables=batch.unlogged_tables))
         changes, dead = self._decoded(batch.changes)
         changes = [(channel, wanted(channel, rows)) for channel, rows in changes]
         prepared = [(part, *self._decoded(part.changes)) for part in batch.prepared]
@@ -174,10 +177,10 @@ class Consumer:
         for of_table in changes:
             channel = self._routes.to(of_table.table)
             unheld = list[Unheld]() if channel.values.tolerant else None
-            rows = of_table.decode(unheld)
+            rows = of_table.decode(unheld, inserts=channel.values.inserts)
             label = channel.source.label
             rows, letters = settled(rows, unheld or (), channel.values, token=channel.token, table=label)
-            decoded.append((channel, rows))
+            decoded.append((channel, wanted(channel, rows) if channel.values.inserts else rows))
             dead += letters
             if of_table.told is not None:
                 self._send(SchemaLearned(token=channel.token, told=of_table.told))

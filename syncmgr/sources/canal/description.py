@@ -97,6 +97,10 @@ class CanalDescription:
         return False
 
     @property
+    def starts_at_place(self) -> bool:
+        return False
+
+    @property
     def joins(self) -> bool:
         return False
 

@@ -126,7 +126,7 @@ class Taken:
             acked=False,
         )
 
-    def lies(self, at: EntryPosition, *, trusted: bool) -> Relation:
+    def relation_to(self, at: EntryPosition, *, trusted: bool) -> Relation:
         """`trusted` False: coordinates prove nothing."""
         taken = self._position
         known = self._knows(at.gtid) if at.gtid else None
@@ -160,17 +160,20 @@ class Taken:
             return 0 <= at.offset - taken.offset <= NEAR
         return not taken.ordinal and mine[1] == other[1] + 1 and at.offset <= FILE_HEAD
 
-    def jumps_back(self, at: EntryPosition, second: int, *, ended: int) -> bool:
+    def jumps_back(self, at: EntryPosition, second: int, *, ended: int, twice: bool) -> bool:
         """Whether a transaction's end is older than what was taken, in another file.
 
         In the next file it is rather that of a session with a timestamp of its own, if the previous end, at `ended`, is
-        as old; 0: not known.
+        as old; 0: not known. `twice` False: nothing may be taken twice, so that beyond the next file an end has to be
+        younger.
         """
         taken = self._position
         mine, other = numbered(at.file), numbered(taken.file)
         if mine is None or other is None or at.gtid or mine == other:
             return False
         follows = mine == (other[0], other[1] + 1)
+        if not (follows or twice):
+            return at.time <= taken.time
         return at.time < (ended if follows else taken.time) - second
 
     def knows(self, at: EntryPosition) -> bool:

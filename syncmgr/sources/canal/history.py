@@ -59,8 +59,8 @@ class History:
 
     def is_old(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
         """Whether it was taken before. If it was not, everything before it was."""
-        lie = self._taken.lies(at, trusted=self._trusted)
-        if lie is Relation.OLD:
+        relation = self._taken.relation_to(at, trusted=self._trusted)
+        if relation is Relation.OLD:
             self._dropped = True
             self._doubted |= not self._taken.knows(at)
             self._ended = at.time if ends else self._ended
@@ -70,7 +70,7 @@ class History:
             raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
         if not self._joined:
             self._join(at, begins=begins)
-        if lie is Relation.ELSEWHERE:
+        if relation is Relation.ELSEWHERE:
             self._apply_again(at)
         self.passed(at)
         return False
@@ -97,7 +97,7 @@ class History:
 
     def end(self, at: EntryPosition, *, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry, which is taken."""
-        if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended):
+        if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended, twice=self._keyed):
             self._apply_again(at)
         self._ended = at.time
         self.passed(at)

@@ -90,8 +90,8 @@ class LearnedTable:
             reason = "columns have changed places before the first rows, and the column list names them by place"
             raise not_followed(self.table, reason, altered.statement)
 
-    def decode(self, parts: Sequence[bytes]) -> pa.Table:
-        """Change rows under the names of the list."""
+    def decode(self, parts: Sequence[bytes], *, inserts: bool = False) -> pa.Table:
+        """Change rows under the names of the list. `inserts`: only the values of inserted rows count."""
         names = source_names(self._channel.places, self._source)
         table = EntryTable(
             schema=self._source,
@@ -99,6 +99,7 @@ class LearnedTable:
             keys=tuple(names[name] for name in self._channel.source_keys),
             time_zone=self._time_zone,
             address=self._address,
+            inserts=inserts,
         )
         rows = EntryRows(table, parts).decode()
         listed = {own: name for name, own in names.items()}
@@ -122,7 +123,7 @@ class CanalChanges:
     def told(self) -> SourceTable | Reshaped | None:
         return self._told
 
-    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None, *, inserts: bool = False) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
         assert unheld is None, "a job on canal stops at a value that cannot be determined"
         before = self._truth.reshaped
@@ -133,4 +134,4 @@ class CanalChanges:
         if not self._parts:
             return NO_ROWS
         self._told = self._truth.learn(self._parts[0]) or self._told
-        return self._truth.decode(self._parts)
+        return self._truth.decode(self._parts, inserts=inserts)

@@ -22,7 +22,12 @@ from syncmgr.sources.mysql.driver import UNREADABLE, BoundedConnection
 from syncmgr.sources.mysql.tls import context, distrust, refusals
 
 Connection: TypeAlias = BoundedConnection
-ALL_ROWS: Final = "sql_select_limit = 18446744073709551615"  # whatever the server or its init_connect sets
+# Limits by which some guard their servers from people's queries, whatever the server or its init_connect sets.
+ALL_ROWS: Final = "sql_select_limit = 18446744073709551615, sql_big_selects = 1"
+# In milliseconds on MySQL, in seconds on MariaDB; each skips the comment of the other.
+ANY_TIME: Final = "/*!50708 , max_execution_time = 0 */ /*M!100101 , max_statement_time = 0 */"
+# The primary keys that a server generates are in its binlog, whatever it shows to others. MariaDB skips this comment.
+ALL_COLUMNS: Final = "/*!80030 , show_gipk_in_create_table_and_information_schema = ON */"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +133,7 @@ def _unopened(address: MysqlAddress) -> Connection:
         read_timeout=address.query_timeout,
         write_timeout=address.query_timeout,
         program_name="syncmgr",
-        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}, {ALL_ROWS}",
+        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}, {ALL_ROWS} {ANY_TIME} {ALL_COLUMNS}",
         ssl_disabled=address.tls.mode == "disabled",
         ssl=context(address.tls),
         auth_plugin_map=refusals(address.tls, address.label, address.user),

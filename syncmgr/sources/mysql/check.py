@@ -7,7 +7,7 @@ Must not know: jobs, targets, how the stream is read.
 import re
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -30,14 +30,13 @@ from syncmgr.sources.mysql.binlog.dump.stream import (
     DuplicateServerIdError,
     StreamLostError,
     StreamOptions,
-    register,
+    lacking_to_read,
     replication_grant_missing,
 )
 from syncmgr.sources.mysql.description import LATEST
 from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks, why_unended
 from syncmgr.sources.mysql.server.grants import (
     LOCK_TABLES,
-    REPLICATION_SLAVE,
     SELECT,
     Lacking,
     grants_missing,
@@ -47,7 +46,7 @@ from syncmgr.sources.mysql.server.grants import (
 from syncmgr.sources.mysql.server.list_tables import VERSIONED
 from syncmgr.sources.mysql.server.merge_tables import CHILD_ENGINE, merging
 from syncmgr.sources.mysql.server.server import PRIVILEGE_MISSING, Server
-from syncmgr.sources.mysql.server.tables import cascades, quoted, schema_of, unique_keys
+from syncmgr.sources.mysql.server.tables import cascades, old_fractions, quoted, schema_of, unique_keys
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
 from syncmgr.sources.mysql.xid import prepared
 
@@ -156,8 +155,7 @@ class _Inspection:
     def _refuse_missing_grants(self, tables: Sequence[Table], locked: Locked) -> None:
         """Raises SOURCE_GRANT_MISSING for all of them, so that one visit to the server is enough."""
         lacking = [
-            *self._unregistrable(),
-            *self._server.hidden(),
+            *lacking_to_read(self._address, self._server, _random_id()),
             *(Lacking(SELECT, table) for table in unreadable(self._connection, tables)),
         ]
         if lacking:
@@ -173,16 +171,6 @@ class _Inspection:
         return unlockable(
             self._address, self._connection, [table for table in tables if every or locked(table, *known[table])]
         )
-
-    def _unregistrable(self) -> Iterator[Lacking]:
-        """On a separate connection: a registered one is a replica."""
-        with closing(connect(self._address)) as connection:
-            try:
-                register(self._address, connection, _random_id())
-            except SyncError as error:
-                if error.code is not Code.SOURCE_GRANT_MISSING:
-                    raise
-                yield Lacking(REPLICATION_SLAVE)
 
     def _check_binlog(self) -> None:
         refused = refusal(self._variables)
@@ -201,11 +189,15 @@ class _Inspection:
         if not found:
             raise self._unknown_table(label)  # a name in another case than the binlog writes
         if found[0]["kind"] == VERSIONED:
-            raise self._unsupported(f"{label} is system-versioned: its rows of the past are in the binlog like others")
+            raise self._unsupported(f"{label} is system-versioned: its historical rows are in the binlog like others")
         if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
             raise self._unsupported(f"{label} is a {found[0]['kind'].lower()}; only a table has rows in the binlog")
         if (found[0]["engine"] or "").upper() == MERGE:
             raise self._unsupported(f"{label} is a MERGE table; sync the tables whose rows it shows")
+        old = old_fractions(self._connection, table)
+        if old:
+            remedy = f"SET GLOBAL mysql56_temporal_format = ON, and ALTER TABLE {label} FORCE"
+            raise self._unsupported(f"{label}.{old[0]} has fractions in the format of MariaDB 5.3; {remedy}")
         if found[0]["engine"] == CHILD_ENGINE:
             self._refuse_merged(table)
 

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.property import Property, filled, given, one_of, whole, wrong_property
 from syncmgr.job.source import BINLOG, SNAPSHOT, Can, Caveat
 from syncmgr.job.tls import FILES, SSL_MODES, SslMode, Tls, completed, unfit
+from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.zoned import WHY
 
 LATEST: Final = "latest"
 PROPERTIES: Final = (
@@ -149,11 +151,6 @@ class MysqlDescription:
         own = Tls(mode=mode, ca=ca, cert=self.snapshot_ssl_cert, key=self.snapshot_ssl_key, of="snapshot")
         return completed(own, self.tls)
 
-    def of_server(self, host: str, port: int) -> "MysqlDescription":
-        """Only one of its servers, including the replica."""
-        tls = self.tls_of(host, port)
-        return replace(self, host=host, port=port, ssl=tls.mode, ssl_ca=tls.ca, ssl_cert=tls.cert, ssl_key=tls.key)
-
     @property
     def starts_now(self) -> bool:
         """Whether only changes from the job's creation on count."""
@@ -163,6 +160,10 @@ class MysqlDescription:
     def takes_snapshot(self) -> bool:
         """Whether the rows that are there come first."""
         return self.start.strip().lower() == SNAPSHOT
+
+    @property
+    def starts_at_place(self) -> bool:
+        return not self.starts_now and not self.takes_snapshot
 
     @property
     def accepts_unlogged(self) -> bool:
@@ -180,8 +181,12 @@ class MysqlDescription:
     def check_channel(self, channel: ChannelDescription) -> None:
         """Every value of a binlog is exact."""
 
-    def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:  # noqa: ARG002 - of the port
-        return ()
+    def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:
+        """Values that the binlog has in one time zone and a snapshot in another."""
+        table, read = channel.source, {folded_name(name) for name in channel.reads}
+        zoned = [each.name for each in table.generated or () if each.zoned and folded_name(each.name) in read]
+        told = [SyncError(Code.SOURCE_ZONED, column=name, table=table.label, reason=WHY) for name in zoned]
+        return tuple(Caveat(code=error.code, text=str(error)) for error in told)
 
     def id_for(self, token: str) -> int:
         """The server id under which a job reads: as given, otherwise derived from its first channel's random token, so

@@ -14,7 +14,7 @@ from syncmgr.job.snapshot import select_list
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.handshake import opening as hand_shake
 from syncmgr.job.types.schema import SourceColumn, SourceTable
-from syncmgr.sources.mysql.address import ALL_ROWS, MysqlAddress
+from syncmgr.sources.mysql.address import ALL_ROWS, ANY_TIME, MysqlAddress
 from syncmgr.sources.mysql.key_stores import STORES
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
@@ -27,6 +27,10 @@ NOTHING_GIVEN: Final = {"allowLoadLocalInfile": "false", "allowUrlInLocalInfile"
 ASKS_FILE: Final = "LOAD DATA LOCAL INFILE"  # in the driver's message about a server that requests one
 # Texts come as the bytes that the server sends, which are UTF-8: a driver would only decode and re-encode them.
 SENT: Final = {"STRING": "BINARY"}
+UNREADABLE: Final = re.compile(  # a value that the driver has, and cannot turn into what Spark wants
+    r"(?:java\.sql\.SQLDataException|com\.mysql\.cj\.exceptions\."
+    r"(?:DataConversionException|DataReadException|NumberOutOfRange)): (.*)"
+)
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
 )
@@ -51,6 +55,9 @@ class MysqlChunks:
         )
 
     def error(self, text: str, table: SourceTable) -> SyncError | None:
+        unreadable = UNREADABLE.search(text)
+        if unreadable is not None:
+            return _unreadable(table, unreadable[1].strip())
         found = re.search(r"(?:java\.sql\.SQL\w*|com\.mysql\.cj\S*)Exception: (.*)", text)
         if found is None:
             return None
@@ -66,6 +73,12 @@ class MysqlChunks:
         if "Access denied for user" in reason:
             return SyncError(Code.SOURCE_ACCESS_DENIED, address=address, user=user, reason=reason)
         return SyncError(Code.SOURCE_UNREACHABLE, address=address, reason=reason)
+
+
+def _unreadable(table: SourceTable, reason: str) -> SyncError:
+    """The driver does not say of which column; the server has answered."""
+    columns = " or ".join(column.name for column in table.columns)
+    return SyncError(Code.SOURCE_VALUE, column=columns, table=table.label, value="a value", reason=reason)
 
 
 def _selected(chunk: ChunkRows, column: SourceColumn) -> select_list.Selected:
@@ -97,7 +110,7 @@ def options(server: MysqlAddress, *, exact: str | None = None) -> dict[str, str]
         "socketTimeout": str(SILENCE_SECOND * 1000),
         "tcpKeepAlive": "true",
         "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
-        "sessionVariables": f"time_zone='+00:00',sql_mode='',{ALL_ROWS.replace(' ', '')}",
+        "sessionVariables": f"time_zone='+00:00',sql_mode='',{ALL_ROWS} {ANY_TIME}",
         **NOTHING_GIVEN,
     }
     opening: tuple[str, ...] = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",)

@@ -23,15 +23,18 @@ from syncmgr.sources.mysql.binlog.continuation.continuation import LeftOutError
 from syncmgr.sources.mysql.binlog.dump.liveness import Liveness
 from syncmgr.sources.mysql.binlog.dump.stream import (
     BinlogStream,
+    DumpFailedError,
     DuplicateServerIdError,
     StreamLostError,
     StreamOptions,
 )
+from syncmgr.sources.mysql.binlog.dump.turned_replica import TurnedReplica
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.subscription import Subscription
 from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
 from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
+from syncmgr.sources.mysql.binlog.unlogged_tables import UnloggedTables
 from syncmgr.sources.mysql.server.surroundings import Patience, asked
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 from syncmgr.sources.port import ChannelPlan
@@ -51,7 +54,8 @@ class SourceOptions:
     `linger`: how long rows wait for more, which makes batches out of a trickle; for rows that are already there,
     MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
     how often the position alone is reported while only foreign transactions pass. `schema_check`: how often tables are
-    checked for an ALTER that is in no binlog. `patience`: with queries about objects that are not read.
+    checked for an ALTER that is in no binlog, and the server whether it has become a replica that logs nothing of what
+    it replicates. `patience`: with queries about objects that are not read.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -63,6 +67,16 @@ class SourceOptions:
     schema_check: float = 30.0
     patience: Patience = field(default_factory=Patience)
     retry: Retry = field(default_factory=Retry)
+
+
+@dataclass(slots=True)
+class _Failures:
+    """`duplicates`: of the server id, since a connection lived for long. `dump`: the server could not read its binlog,
+    since the last rows.
+    """
+
+    duplicates: int = 0
+    dump: bool = False
 
 
 class MysqlSource:
@@ -95,18 +109,19 @@ class MysqlSource:
         label = ",".join(address.label for address in addresses)
         unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
         most = self._options.limits.event_cells
-        self._subscriptions = Subscriptions(tables, label, unlogged, families, most_cells=most)
+        self._subscriptions = Subscriptions(tables, label, unlogged, UnloggedTables(families), most_cells=most)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._unlogged_alters = UnloggedAlters(
             self._options.schema_check,
             lambda: self._subscriptions.known(),  # noqa: PLW0108 - after `follow` they are different
             self._subscriptions.nameless,
         )
+        self._turned_replica = TurnedReplica(self._options.schema_check, self._line.opened)
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
-        self._duplicates = 0
-        self._liveness = Liveness(self._options.heartbeat, self._options.read_timeout)
+        self._failures = _Failures()
+        self._liveness = Liveness(self._options.heartbeat, self._options.read_timeout, self._line.opened)
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
 
@@ -143,18 +158,30 @@ class MysqlSource:
             try:
                 if self._feed():
                     return self._take()
+                assert self._stream is not None, "it is connected"
+                self._turned_replica.look(self._stream, self._servers.current)
                 if self._chunk is None and not self._router.ready:
-                    self._liveness.nothing_waits()
+                    self._liveness.nothing_waits(self._stream, self._servers.current, self._router.file)
                 self._unlogged_alters.look(self._servers.current, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
                 self._lose(lost)
+                continue
+            except DumpFailedError as failed:
+                self._lose(self._once_more(failed))
                 continue
             if not came and (self._router.ready or self._position_is_due()):
                 return self._take()
             if not came and time.monotonic() >= deadline:
                 return None
         return None
+
+    def _once_more(self, failed: DumpFailedError) -> StreamLostError:
+        """Raises the error if that was in vain."""
+        if self._failures.dump:
+            raise failed
+        self._failures.dump = True
+        return StreamLostError(failed)
 
     def _feed(self) -> bool:
         """Whether a batch must be taken now."""
@@ -202,8 +229,10 @@ class MysqlSource:
     def _take(self) -> Batch:
         self._told_at = time.monotonic()
         self._since = None
-        batch = replace(self._router.take(), nameless=self._subscriptions.nameless.tables)
+        batch, known = self._router.take(), self._subscriptions
+        batch = replace(batch, nameless=known.nameless.tables, unlogged_tables=known.unlogged_tables.take())
         if batch.events:
+            self._failures.dump = False
             self._line.progressed()
         return batch
 
@@ -235,6 +264,7 @@ class MysqlSource:
         self._router.connected(settings.id, by_gtid=settings.by_gtid, shares_id=settings.in_galera)
         self._subscriptions.connected(settings, self._stream.begun)
         self._unlogged_alters.begin(named=settings.named)
+        self._turned_replica.begin(self._stream)
         self._liveness.connected(self._stream)
         self._line.connected()
         return True
@@ -255,21 +285,22 @@ class MysqlSource:
         self._disconnect()
         self._router.restart()
         if self._line.steady:
-            self._duplicates = 0
+            self._failures.duplicates = 0
         self._line.lost(self._named(lost))
 
     def _named(self, lost: StreamLostError | DuplicateServerIdError) -> SyncError:
         if isinstance(lost, StreamLostError):
             return lost.cause_for_user
-        self._duplicates += 1
+        self._failures.duplicates += 1
         error = SyncError(Code.SOURCE_SERVER_ID, server_id=self._server_id, address=self._servers.current.label)
-        if self._duplicates >= MAX_DUPLICATES:
+        if self._failures.duplicates >= MAX_DUPLICATES:
             raise error
         return error
 
     def _disconnect(self) -> None:
         stream, self._stream, self._chunk = self._stream, None, None
         self._line.dropped()
+        self._liveness.disconnected()
         if stream is not None:
             stream.close()
 

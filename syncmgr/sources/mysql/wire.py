@@ -7,6 +7,7 @@ Must not know: what an event means, connections.
 from typing import Final
 
 FIRST_OFFSET: Final = 4  # of a file's first event
+MOST_OFFSET: Final = 1 << 32  # from which on a dump by file cannot begin
 
 # event types
 QUERY: Final = 2
@@ -56,10 +57,12 @@ FLAG_IGNORABLE: Final = 0x80
 # bits of sql_mode
 REAL_AS_FLOAT: Final = 1 << 0
 ANSI_QUOTES: Final = 1 << 2
-ORACLE: Final = 1 << 9  # MariaDB's
+ORACLE: Final = 1 << 9  # MariaDB's, as those of MAXDB and EMPTY_STRING_IS_NULL
+MAXDB: Final = 1 << 12
 NO_BACKSLASH_ESCAPES: Final = 1 << 20
 NO_AUTO_VALUE_ON_ZERO: Final = 1 << 19
 PAD_CHAR_TO_FULL_LENGTH: Final = 1 << 31
+EMPTY_STRING_IS_NULL: Final = 1 << 32
 STRICT: Final = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
 
 # column type codes

@@ -24,6 +24,10 @@ class MemoryDescription:
     joins: bool = False
 
     @property
+    def starts_at_place(self) -> bool:
+        return False
+
+    @property
     def kind(self) -> str:
         return "MEMORY"
 

@@ -137,7 +137,7 @@ class MemoryChanges:
     changes: list[Change]
     told: None = None
 
-    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None, **_which: bool) -> pa.Table:
         assert unheld is None, "a job of this source checks no values"
         arrays = {
             each.name: pa.array([change.row[each.name] for change in self.changes], arrow_type(each))

@@ -282,7 +282,7 @@ class MysqlServer:
         try:
             yield
         finally:
-            shown = before if isinstance(before, int) else f"'{before}'"
+            shown = f"'{before}'" if isinstance(before, str) else before
             self.run(f"SET GLOBAL {name} = {shown}")
 
     def stop(self) -> None:

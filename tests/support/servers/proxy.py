@@ -21,7 +21,8 @@ LOOK_SECOND: Final = 0.02
 
 class Proxy:
     """Forwards connections to a port. `rate`: bytes per second and direction, None: as they come; `chunk`: how many of
-    them at once. `holds`: what is not forwarded as long as it returns true; `held`: there was something. `changes`:
+    them at once; `unpaced`: the connection without a rate, by its number in order, 1 the first one; `count`: of all.
+    `holds`: what is not forwarded as long as it returns true; `held`: there was something. `changes`:
     what is forwarded instead.
     """
 
@@ -30,6 +31,8 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.rate: float | None = None
+        self.unpaced: int | None = None
+        self.count = 0
         self.chunk = CHUNK
         self.refuses = False
         self.holds: Callable[[bytes], bool] = lambda _: False
@@ -57,9 +60,10 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+            self.count += 1
+            threading.Thread(target=self._serve, args=(client, self.count), daemon=True).start()
 
-    def _serve(self, client: socket.socket) -> None:
+    def _serve(self, client: socket.socket, number: int) -> None:
         server = None
         with contextlib.suppress(OSError):
             server = None if self.refuses else socket.create_connection(("127.0.0.1", self.target), HANG_SECOND)
@@ -69,14 +73,14 @@ class Proxy:
         server.settimeout(None)
         with self._lock:
             self._open |= {client, server}
-        back = threading.Thread(target=self._forward, args=(server, client), daemon=True)
+        back = threading.Thread(target=self._forward, args=(server, client, number), daemon=True)
         back.start()
-        self._forward(client, server)
+        self._forward(client, server, number)
         back.join()
         with self._lock:
             self._open -= {client, server}
 
-    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(self.chunk):
                 while self.holds(data):
@@ -84,7 +88,7 @@ class Proxy:
                     time.sleep(LOOK_SECOND)
                 target.sendall(self.changes(data))
                 rate = self.rate
-                if rate is not None:
+                if rate is not None and number != self.unpaced:
                     time.sleep(len(data) / rate)
         for end in (source, target):
             _close(end)

@@ -187,3 +187,28 @@ def test_what_is_too_long_for_a_name_has_no_nearest_one() -> None:
     """A client may ask for a database by megabytes, which would be compared for a second each time."""
     assert "orders" in settings.did_you_mean("ordrs", ["orders"])
     assert settings.did_you_mean("x" * 257, ["x" * 256]) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ('"abc" # x', "a comment is a line of its own, which begins with #"),
+        ("abc\t# x", "a comment is a line of its own, which begins with #"),
+        ('"abc"', "it is written without quotes, which would be a part of it"),
+        ("'abc'", "it is written without quotes, which would be a part of it"),
+    ],
+)
+def test_quotes_and_comments_are_no_part_of_a_value(value: str, reason: str) -> None:
+    """They would be, as in Doris' fe.conf, so that nobody could log in with the password that was meant."""
+    with pytest.raises(SyncError) as raised:
+        read(f"root_password = {value}")
+    assert str(raised.value) == f"{CONF}: line 1: Config 'root_password' cannot be '***': {reason}"
+    assert read("root_password = a#b'c\"").text("root_password") == "a#b'c\""
+
+
+@pytest.mark.parametrize("value", ["2gb", "many", "1024", "64m", "-2g", "1.5g"])
+def test_a_heap_that_no_jvm_takes_is_refused_at_start(value: str) -> None:
+    """With the name of the key, in place of a JVM that does not start."""
+    with pytest.raises(SyncError, match=r"'spark.driver.memory' cannot be .* such as 2048m or 4g"):
+        read(f"spark.driver.memory = {value}")
+    assert read("spark.driver.memory = 2G").spark == {"spark.driver.memory": "2G"}

@@ -43,9 +43,13 @@ class FakeJobs:
 
     rows: dict[tuple[str, str], list[str | None]] = field(default_factory=dict)
     nodes: dict[tuple[str, str], CreateSync] = field(default_factory=dict)
+    creators: list[tuple[str | None, bool]] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(10001))
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+    def create(
+        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+    ) -> tuple[Remark, ...]:
+        self.creators.append((creator, bounded))
         key = self._key(node.job, db)
         if key in self.nodes:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=key[1], db=key[0]))

@@ -173,6 +173,10 @@ def test_all_tables_without_a_key_are_named_at_once() -> None:
     with pytest.raises(SyncError) as raised:
         house.planner().plan(wanted(whole()))
     assert str(raised.value).startswith("No unique key that a target can have: shop.audit, shop.log; EXCLUDE ")
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(whole(), source=make_source().joining))
+    cure = 'ALTER SYNC JOB ... SET ("tables_without_key" = "append") first'
+    assert cure in str(raised.value), "a running job has no PROPERTIES to write it into"
 
 
 def test_who_names_a_target_that_is_not_there_hears_how_it_is_made() -> None:
@@ -254,7 +258,7 @@ def test_shards_share_a_target_that_is_made_once() -> None:
     for rules in ([shards("lines", "all")], [shards("lines", "all", f"mall_{n}%") for n in (1, 2)]):
         plan = House().planner().plan(wanted(*rules))
         assert [table.label for table in plan.made] == ["demo.all"]
-        assert [channel.filled for channel in plan.channels] == ["all (mall_1)", "all (mall_2)"]
+        assert [channel.target_label for channel in plan.channels] == ["all (mall_1)", "all (mall_2)"]
         assert plan.loading == {channel.token for channel in plan.channels}
 
 
@@ -469,6 +473,17 @@ def test_tables_that_come_all_the_time_keep_no_statement_from_its_end() -> None:
     assert not House().planner().plan(wanted(whole("log"))).has_grown
 
 
+def test_a_pattern_of_which_all_is_excluded_needs_another_channel() -> None:
+    """Beside one it waits for tables that are created later; alone it would make a job without tables."""
+    orders = Channel(source=Name(db="shop", name="orders"), target=Name(db="demo", name="orders"))
+    alone = whole(*House().sources)
+    plan = House().planner().plan(wanted(alone, orders))
+    assert [channel.source.name for channel in plan.channels] == ["orders"]
+    with pytest.raises(SyncError, match="EXCLUDE leaves none of them") as raised:
+        House().planner().plan(wanted(alone))
+    assert raised.value.code is Code.NO_TABLE_MATCHES
+
+
 @pytest.mark.parametrize(
     ("channel", "lacking"),
     [
@@ -485,3 +500,14 @@ def test_who_sees_no_table_is_told_all_grants_at_once(channel: Tables, lacking: 
     with pytest.raises(SyncError) as raised:
         House().planner().plan(wanted(channel))
     assert raised.value.code is Code.NO_TABLE_MATCHES
+
+
+def test_all_tables_whose_names_the_lake_cannot_have_are_named_at_once() -> None:
+    """With what to type, which is then accepted as it is."""
+    house = House(sources=("orders", "lines", "a.b", "c/d"), keyless=set())
+    with pytest.raises(SyncError, match=r"it must not contain '/'") as raised:
+        house.planner().plan(wanted(whole()))
+    assert raised.value.code is Code.BAD_NAME
+    assert "write EXCLUDE (`shop`.`a.b`, `shop`.`c/d`) behind the pattern" in str(raised.value)
+    plan = house.planner().plan(wanted(whole("a.b", "c/d")))
+    assert [channel.source.name for channel in plan.channels] == ["lines", "orders"]

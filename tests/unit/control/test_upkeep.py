@@ -54,6 +54,23 @@ def upkeep_of(lake: Targets) -> TargetUpkeep:
     return TargetUpkeep(lake, OneJob(), lambda _job: False, lambda: 60.0)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("work", [TargetUpkeep.upkeep, TargetUpkeep.expire])
+def test_metadata_that_do_not_answer_are_not_logged_at_each_tick(
+    work: object, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither those of the jobs nor those of one table: the lease logs when that begins, and when it ends."""
+
+    def down(*_: object, **__: object) -> None:
+        raise SyncError(Code.META_DOWN, reason="away")
+
+    lake = Targets(failing={"a": SyncError(Code.META_DOWN, reason="away")})
+    with caplog.at_level(logging.DEBUG):
+        work(upkeep_of(lake))  # type: ignore[operator]
+        monkeypatch.setattr(OneJob, "all", down)
+        work(upkeep_of(Targets()))  # type: ignore[operator]
+    assert caplog.messages == []
+
+
 @pytest.mark.parametrize("error", [SyncError(Code.LAKE_FAILED, reason="a reason"), KeyError(7)])
 @pytest.mark.parametrize("work", [TargetUpkeep.upkeep, TargetUpkeep.expire])
 def test_a_table_that_fails_keeps_no_other_from_its_turn(

@@ -79,6 +79,8 @@ HELD: Final[Mapping[Code, str]] = {
     Code.TARGET_SET_BACK: "acceptance/test_restores.py::test_resync_renews_a_table_that_was_set_back",
     Code.NO_SUCH_TABLE: "acceptance/test_restores.py::test_a_target_that_leaves_its_name_pauses_the_job",
     Code.UNKNOWN_COLUMN: LAKE + "a_lost_column_is_added_again",
+    Code.COLUMN_REPLACED: LAKE + "a_column_that_was_replaced_is_read_anew",
+    Code.FOREIGN_CHANGE: LAKE + "what_depends_on_a_dropped_column_is_removed",
     Code.COLUMN_NOT_COVERED: LAKE + "a_column_that_nobody_fills_is_made_nullable",
     Code.BAD_EXPRESSION: LAKE + "a_condition_that_fails_is_replaced",
     Code.TYPE_DOES_NOT_FIT: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
@@ -96,11 +98,28 @@ HELD: Final[Mapping[Code, str]] = {
     Code.JAVA_MISSING: LAKE + "a_job_waits_for_java",
     Code.INTERNAL: LAKE + "a_fault_is_reported_and_skips_nothing",
 }
+ON_CANAL: Final[Mapping[Code, str]] = {
+    Code.SOURCE_DDL: CANAL + "what_canal_lost_or_cannot_tell_comes_with_a_new_job",
+    **dict.fromkeys(
+        (Code.SOURCE_NOT_ROW, Code.SOURCE_SCHEMA, Code.SOURCE_VALUE),
+        CANAL + "an_event_that_cannot_be_followed_is_left_behind",
+    ),
+    **dict.fromkeys(
+        (Code.COLUMN_REPLACED, Code.TARGET_REPLACED, Code.TARGET_SET_BACK, Code.OTHER_HISTORY, Code.STAGED_LOST),
+        CANAL + "a_target_that_somebody_changed_is_brought_in_line",
+    ),
+    Code.LAKE_CLOCK: CANAL + "a_target_that_somebody_changed_is_brought_in_line",
+    **dict.fromkeys(
+        (Code.UNKNOWN_COLUMN, Code.COLUMN_NOT_COVERED, Code.BAD_EXPRESSION),
+        CANAL + "what_is_set_right_at_the_target_goes_on",
+    ),
+}
 
 
 def test_every_row_is_provoked_and_cured() -> None:
     """By the test that is named here."""
     assert TREATMENTS.keys() == HELD.keys()
+    assert {code for code, each in TREATMENTS.items() if each.on_canal} == ON_CANAL.keys()
 
 
 @pytest.mark.parametrize("code", HELD)
@@ -116,6 +135,13 @@ def test_the_test_names_its_error(code: Code) -> None:
     file, _, name = HELD[code].partition("::")
     decorators, body = _around(_text(file), name)
     assert f"Code.{code.name}" in decorators + body
+
+
+@pytest.mark.parametrize("code", ON_CANAL)
+def test_the_test_on_canal_names_its_error(code: Code) -> None:
+    """The same, of a job that gets another advice."""
+    file, _, name = ON_CANAL[code].partition("::")
+    assert code.name in "".join(_around(_text(file), name))
 
 
 @cache

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.backoff import Retry, Series
+from syncmgr.job.backoff import Retry, Series, is_due, resume_after
 from syncmgr.job.failure import (
     JOB_WIDE,
     TREATMENTS,
@@ -13,11 +13,9 @@ from syncmgr.job.failure import (
     Remedy,
     advice,
     fail_type,
-    is_due,
     mildest,
     needs_person,
     remedy,
-    resume_after,
 )
 from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 
@@ -55,7 +53,7 @@ def test_who_is_called_for_an_error() -> None:
 
 
 OF_A_BINLOG = {code for code in TREATMENTS if 20100 <= code.number < 20200 and "CANAL" not in code.name} - {
-    *(Code.SOURCE_SCHEMA, Code.SOURCE_DDL, Code.SOURCE_VALUE, Code.SOURCE_NOT_ROW, Code.SOURCE_ROW_IMAGE)
+    *(Code.SOURCE_SCHEMA, Code.SOURCE_DDL, Code.SOURCE_VALUE, Code.SOURCE_NOT_ROW)
 }  # which a job on canal never meets
 
 

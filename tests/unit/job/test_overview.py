@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ READS = Load(token="token-1", stale_since=0.0, begun_at=60.0)
 WHOLE = replace(READS, caught_up=True, upper=Position())
 WAITS = Backlog(epochs=1, bytes=1, since=70.0)
 FULL = SyncError(Code.LAKE_FULL, reason="no room")
+PASSING = SyncError(Code.LAKE_FAILED, reason="timeout")
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,27 @@ def test_a_person_is_called(why: str, stop: Stop | None, number: int, state: Job
     assert needs_operator(job, overview(job, Facts(committed=LAST), NOW)) is needed, why
 
 
+@pytest.mark.parametrize(
+    ("error", "needed"),
+    [
+        (SyncError(Code.BACKLOG_WAITS, table="a.b", bytes=2, limit=1, reason=FULL), True),
+        (SyncError(Code.BACKLOG_WAITS, table="a.b", bytes=2, limit=1, reason=PASSING), False),
+        (SyncError(Code.SPEC_CHANGED, table="a.b", index="it is being built", reason="why", heals=True), False),
+        (SyncError(Code.SPEC_CHANGED, table="a.b", index="no identifier", reason="why", heals=False), True),
+    ],
+)
+def test_an_operator_is_needed_if_the_cause_needs_one(error: SyncError, *, needed: bool) -> None:
+    """While it is retried, and while the job is paused by it, also as it is stored."""
+    fail = codec.fail_of(json.loads(json.dumps(codec.fail_json(fail_msg(error, FailType.RUN_FAIL, at=0.0)))))
+    for state in (JobState.RUNNING, JobState.PAUSED_BY_ERROR):
+        job = make_job(state=state, fail=fail)
+        assert needs_operator(job, overview(job, Facts(committed=LAST), NOW)) is needed
+    standing = Standing(state=BEHIND, waits=70.0, error=error)
+    facts = Facts(committed=LAST, standings={make_channel().token: standing})
+    job = make_job(state=JobState.RUNNING)
+    assert needs_operator(job, overview(job, facts, NOW)) is needed
+
+
 LINES = make_channel(token="two", target="lines", source=make_source_table(name="lines"), stopped=STOP)
 OTHER = SyncError(Code.TABLE_STOPPED, table="shop.other", reason="why")
 BACK = SyncError(Code.CHANNEL_BEHIND, table="demo.orders", epochs=1, bytes=1, reason=FULL)
@@ -238,7 +261,7 @@ def test_what_waits_is_counted_by_channel() -> None:
         (None, {"loads": {"token-1": READS}}, "they were still being read"),
         (None, {"backlogs": {"token-1": WAITS}}, "1 epochs (1 bytes) were read, and not committed"),
         (STOP, {}, "it was not read any more"),
-        (None, {"loads": {"token-1": replace(READS, upper=Position())}}, "they are there, but not of one moment"),
+        (None, {"loads": {"token-1": replace(READS, upper=Position())}}, "they are there, but from different moments"),
     ],
 )
 def test_a_stop_says_what_no_other_job_brings(stop: Stop | None, facts: dict[str, Any], reason: str) -> None:
@@ -246,8 +269,8 @@ def test_a_stop_says_what_no_other_job_brings(stop: Stop | None, facts: dict[str
     job = replace(JOB, channels=(make_channel(stopped=stop),))
     [remark] = lost_by_stop(job, overview(job, Facts(committed=LAST, **facts), NOW))
     assert (remark.level, remark.code) == ("Warning", Code.LOST_BY_STOP)
-    assert f"Target 'demo.orders' lacks rows of 'shop.orders', which go with the job: {reason}; " in remark.text
-    assert 'its default "start" does' in remark.text
+    assert f"Target 'demo.orders' lacks rows of 'shop.orders'; they are lost with the job: {reason}; " in remark.text
+    assert 'the default "start" copies them into an empty target' in remark.text
 
 
 def test_a_stop_of_a_job_that_streams_says_nothing() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.position import GtidSet, MariadbGtids, Order, Position, compare, has_passed, parse_gtids
+from syncmgr.job.position import GtidSet, MariadbGtids, Order, Position, compare, has_passed, is_beyond, parse_gtids
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 B = "4e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -170,3 +170,27 @@ def test_the_upper_bound_is_passed(why: str, at: dict[str, object], upper: dict[
     """A transaction may be shown before it counts as executed: both the coordinate and the GTIDs must be there."""
     end = Position(gtids=f"{A}:1-5", file="binlog.000001", offset=200, server="s")
     assert has_passed(dataclasses.replace(end, **at), dataclasses.replace(end, **upper)) is passed, why  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("why", "at", "passed"),
+    [
+        ("a higher number in an earlier file", {"gtids": "0-1-100"}, False),
+        ("two servers write into the domain", {"gtids": "0-2-100", "offset": 900}, False),
+        ("the end of the file before", {"gtids": "0-1-50", "offset": 900}, True),
+        ("a later file", {"gtids": "0-1-60", "file": "binlog.000009"}, True),
+        ("a place in the files of another server", {"gtids": "0-1-100", "server": "2"}, True),
+        (
+            "a node of Galera with the same id, whose files are of another time",
+            {"gtids": "0-1-100", "created": 9},
+            True,
+        ),
+        ("another base name", {"gtids": "0-1-100", "file": "log.000002"}, True),
+    ],
+)
+def test_numbers_that_go_back_over_files_pass_nothing(why: str, at: dict[str, object], *, passed: bool) -> None:
+    """MariaDB lets a session choose a lower number: a place in an earlier file has not passed one in a later file."""
+    upper = Position(gtids="0-1-50", file="binlog.000003", offset=200, server="1", created=7)
+    before = Position(gtids="0-1-50", file="binlog.000002", offset=900, server="1", created=5)
+    assert has_passed(dataclasses.replace(before, **at), upper) is passed, why  # type: ignore[arg-type]
+    assert not (is_beyond(dataclasses.replace(before, **at), upper) and not passed), why  # type: ignore[arg-type]

@@ -91,7 +91,7 @@ def test_a_job_is_advised_by_its_kind_and_state() -> None:
     job = make_job().on(JobEvent.STARTED, at=1.0)
     assert job.advised is None
     paused = job.failed(gone, FailType.RUN_FAIL, at=2.0)
-    assert "Bring the target back" in str(paused.advised)
+    assert "Restore the target" in str(paused.advised)
     assert "DROP TABLE" not in str(paused.advised)
     channels = (make_channel(), make_channel(token="other", target="other"))
     assert "ALTER SYNC JOB ... DROP TABLE" in str(replace(paused, channels=channels).advised)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.lake.iceberg.ancestry import REWRITES
-from syncmgr.lake.iceberg.layout import Field, Layout, Snapshot
+from syncmgr.lake.iceberg.layout import Field, JsonValue, Layout, Snapshot
 from syncmgr.lake.iceberg.snapshot_files import Content
 from syncmgr.lake.iceberg.table_metadata import Totals
 
@@ -431,7 +431,7 @@ class IcebergModel:
     def format_version(self, table: Table) -> int:
         return table.catalog.version
 
-    def files(self, _table: Table, folder: str, _partition: Mapping[str, str]) -> list[File]:
+    def files(self, _table: Table, folder: str, _partition: Mapping[int, JsonValue]) -> list[File]:
         return [data_file(path) for path in sorted(Path(folder).glob("*.parquet"))]
 
     def unplaced_files(self, table: Table, folder: str) -> list[File]:
@@ -457,6 +457,10 @@ class IcebergModel:
 
     def file_bytes(self, file: File) -> int:
         return 100 * file.recordCount()
+
+    def current_snapshot(self, table: Table) -> int | None:
+        snap = table.currentSnapshot()
+        return None if snap is None else snap.id
 
     def current(self, table: Table) -> Totals | None:
         snap = table.currentSnapshot()

@@ -69,7 +69,7 @@ class Others:
     def written(self, rows: Rows) -> File:
         path = self.catalog.folder / f"others-{uuid.uuid4()}.parquet"
         columns = [pa.array(rows.keys(), pa.int64()), pa.array(rows.values(), pa.int64())]
-        pq.write_table(pa.Table.from_arrays(columns, schema=arrow_schema(LAYOUT)), path)
+        pq.write_table(pa.Table.from_arrays(columns, schema=arrow_schema(LAYOUT.fields)), path)
         return data_file(path)
 
     def insert(self, *keys: int) -> None:

@@ -35,7 +35,9 @@ def test_a_table_comes_back_from_the_lake(sql: str) -> None:
         spec_id=0,
         fields=fields,
         partition=tuple(
-            PartitionField(name="p", transform=f"{t.kind}[{t.width}]" if t.width else t.kind, source_id=ids[t.column])
+            PartitionField(
+                name="p", transform=f"{t.kind}[{t.width}]" if t.width else t.kind, source_id=ids[t.column], id=1000
+            )
             for t in transforms
         ),
         identifier=identifier_of(table),

@@ -1,8 +1,17 @@
 """What of the staged files may go."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from syncmgr.pipeline.staging import listed, sweep
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.position import Position
+from syncmgr.pipeline.staging import listed, sweep, sweep_unnamed
+
+LAST: Final = Epoch(number=1, end=Position(), last_seq=0)
 
 
 def staged(folder: Path, *names: str) -> list[Path]:
@@ -47,3 +56,43 @@ def test_what_no_worker_has_made_stays(tmp_path: Path) -> None:
     assert not old.exists()
     assert stray.exists()
     assert foreign.exists()
+
+
+class Replaced:
+    """The metadata of a frontend that was suspended; the one that took over stages meanwhile."""
+
+    def __init__(self, staging: Path) -> None:
+        self._staging = staging
+        self.asked: list[str] = []
+
+    def intents(self) -> Sequence[Epoch]:
+        self.asked.append("intents")
+        return ()
+
+    def backlog(self) -> Sequence[Epoch]:
+        self.asked.append("backlog")
+        staged(self._staging / "new", "of the other")
+        return ()
+
+    def hold(self) -> None:
+        self.asked.append("hold")
+        raise SyncError(Code.FENCED, table="t", found=2, epoch=1)
+
+
+def test_a_frontend_that_was_replaced_deletes_nothing(tmp_path: Path) -> None:
+    """Whether the metadata are still its own is asked after what they want, and before the first file goes."""
+    old = staged(tmp_path / "life", "old")
+    ledger = Replaced(tmp_path)
+    with pytest.raises(SyncError):
+        sweep_unnamed(tmp_path, ledger, LAST)
+    assert ledger.asked == ["intents", "backlog", "hold"]
+    assert all(path.exists() for path in (*old, tmp_path / "new" / "of the other"))
+
+
+def test_what_another_one_stages_meanwhile_stays(tmp_path: Path) -> None:
+    """The files are listed before it is asked which are wanted."""
+    staged(tmp_path / "life", "old")
+    ledger = Replaced(tmp_path)
+    ledger.hold = lambda: None  # type: ignore[method-assign]
+    sweep_unnamed(tmp_path, ledger, LAST)
+    assert sorted(path.name for path in tmp_path.glob("*/*")) == ["of the other"]

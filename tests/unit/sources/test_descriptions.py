@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
@@ -105,14 +107,16 @@ def test_each_server_of_a_job_has_its_proof() -> None:
     def tls(changes: dict[str, str], host: str) -> Tls:
         source = source_of(GIVEN | changes)
         assert isinstance(source, MysqlDescription)
-        return source.of_server(host, 3306).tls
+        return source.tls_of(host, 3306)
 
     both = VERIFIED | SHOWN | REPLICA
-    assert tls(both, "db1") == tls(both, "db2") == Tls(mode="verify_ca", ca=CA, cert=CERT, key=KEY)
+    proof = Tls(mode="verify_ca", ca=CA, cert=CERT, key=KEY)
+    assert tls(both, "db1") == proof
+    assert tls(both, "db2") == replace(proof, of="snapshot")
     other = both | {"snapshot.ssl": "verify_identity", "snapshot.ssl_ca": "/etc/other.pem"}
     assert tls(other, "db1").ca == CA
-    assert tls(other, "db2") == Tls(mode="verify_identity", ca="/etc/other.pem", cert=CERT, key=KEY)
-    assert tls(both | {"snapshot.ssl": "preferred"}, "db2") == Tls(mode="preferred")
+    assert tls(other, "db2") == replace(proof, mode="verify_identity", ca="/etc/other.pem", of="snapshot")
+    assert tls(both | {"snapshot.ssl": "preferred"}, "db2") == Tls(mode="preferred", of="snapshot")
 
 
 @pytest.mark.parametrize("name", ["type", "mysql.host", "mysql.user", "mysql.password"])

@@ -1,4 +1,8 @@
-"""How each statement is executed. A test ensures that none of the language's is missing."""
+"""How each statement is executed. A test ensures that none of the language's is missing.
+
+Owns: the table of statements.
+Must not know: what a statement does, the protocol.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,8 @@
-"""The rows of a query that needs no table."""
+"""The rows of a query that needs no table.
+
+Owns: how such a query is run.
+Must not know: sessions, who asks, the protocol.
+"""
 
 from collections.abc import Sequence
 

@@ -129,7 +129,7 @@ class Following:
         for channel in self.channels.values():
             stored = None if table_of(channel) in self.said.unknown else channel.source
             table = self.said.seen.get(table_of(channel)) or stored
-            if table is not None and not channel.gone:
+            if table is not None and not channel.source_dropped:
                 yield with_untold(table, channel.source)
 
     def names(self, channel: ChannelDescription, table: Table) -> bool:
@@ -153,9 +153,9 @@ def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
 
 def refuse_gone(job: Following, channel: ChannelDescription) -> None:
     """A statement on a dropped table shows that it was created again; an operator may have decided about it."""
-    if channel.gone and not job.rules.forced and table_of(channel) not in job.said.unknown:
+    if channel.source_dropped and not job.rules.forced and table_of(channel) not in job.said.unknown:
         job.at = table_of(channel)
-        raise RefusedError(f"it is about a table that is there, though {RECREATED}")
+        raise RefusedError(f"it applies to a table that exists, although {RECREATED}")
 
 
 def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:

@@ -57,11 +57,11 @@ def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: b
 def _is_passed_over(job: Following, old: Table, new: Table, places: Mapping[Table, str]) -> bool:
     """With IF EXISTS: a table that does not exist. MariaDB logs it anyway, even if the new name is in use."""
     if old in places:
-        return job.channels[places[old]].gone
+        return job.channels[places[old]].source_dropped
     holder = places.get(_alike(job, new, places))
     if holder is None or table_of(job.channels[holder]) in job.said.unknown:
         return False
-    return not job.channels[holder].gone
+    return not job.channels[holder].source_dropped
 
 
 def _alike(job: Following, table: Table, tables: Iterable[Table]) -> Table:
@@ -79,7 +79,7 @@ def _refuse_held(job: Following, old: Table, new: Table, places: Collection[Tabl
         raise RefusedError(f"table {'.'.join(old)} takes its name")
     if _alike(job, new, job.rules.held) in job.rules.held:
         job.at = old
-        known = "as which another one of the job is known; DROP TABLE leaves out the one that is not wanted"
+        known = "which is the name of another table of the job; remove the unwanted one with DROP TABLE"
         raise RefusedError(f"it renames the table to {'.'.join(new)}, {known}")
 
 
@@ -101,7 +101,7 @@ def _take_over(job: Following, name: Table, other: Table, now: Mapping[str, Tabl
         aside = now.get(token, name) == name or is_set_aside(now[token], of=name)
         if shadow is None or not aside or not is_filled(shadow, other, shadows, of=name):
             job.refuse(Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name{UNFILLED * is_copy(other, of=name)}")
-            job.channels[token] = replace(job.channels[token], gone=False)
+            job.channels[token] = replace(job.channels[token], source_dropped=False)
         else:
             _swap(job, job.channels[token], shadow, other)
             yield token
@@ -151,7 +151,7 @@ def _swap(job: Following, channel: ChannelDescription, shadow: Shadow, other: Ta
     terms = replace(job.terms(defaults=shows_defaults(channel, target)), strict=False, moment=None)
     kept = tuple(each for each in channel.shadows if each != shadow)
     job.done[channel.token].append(f"its copy {'.'.join(other)} took its place")
-    job.take(replace(channel, shadows=kept, gone=False), target, alteration, terms)
+    job.take(replace(channel, shadows=kept, source_dropped=False), target, alteration, terms)
     job.refuse_recomputed(channel, alteration)
 
 
@@ -164,7 +164,7 @@ def _read_under(job: Following, channel: ChannelDescription, place: Table, place
     if channel.part is not None and db != channel.source.db:
         raise RefusedError(f"it moves the table to {db}, and its rows are those of {channel.part.value}")
     if is_set_aside(place, of=table_of(channel)) and table_of(channel) not in places:
-        job.channels[channel.token] = replace(channel, gone=True)
+        job.channels[channel.token] = replace(channel, source_dropped=True)
         job.done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
         return
     left = Shadow(db=channel.source.db, name=channel.source.name, left=True)

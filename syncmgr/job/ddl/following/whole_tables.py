@@ -32,10 +32,10 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
     for channel in job.of(statement.table):
         if statement.replaces and _is_before(job, channel):
             _empty_before(job, channel)
-        elif channel.gone or statement.replaces:
+        elif channel.source_dropped or statement.replaces:
             _create_anew(job, channel, statement)
         elif table_of(channel) not in job.said.unknown and not statement.if_not_exists:
-            raise RefusedError("it creates the table, which was there")
+            raise RefusedError("it creates the table, which already existed")
 
 
 def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
@@ -51,7 +51,7 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     source = replace(channel.source, charset=charset, generated=None if untold else (), numbered=None if untold else "")
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
-    job.take(replace(channel, gone=False, shadows=()), target, alteration, terms)
+    job.take(replace(channel, source_dropped=False, shadows=()), target, alteration, terms)
 
 
 def _copy(job: Following, statement: nodes.CreateTable) -> None:
@@ -90,8 +90,8 @@ def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
             _empty_before(job, channel)
             continue
         deed = job.refuse(Kind.DROP_TABLE, "it drops the table")
-        job.channels[channel.token] = replace(channel, gone=True)
-        drops = deed is Action.APPLY and not channel.gone
+        job.channels[channel.token] = replace(channel, source_dropped=True)
+        drops = deed is Action.APPLY and not channel.source_dropped
         told = _drop_target(job, channel) if drops else "the target keeps its rows"
         job.done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
 
@@ -100,7 +100,7 @@ def _is_before(job: Following, channel: ChannelDescription) -> bool:
     """Whether the table of the job begins later, with the known columns: no policy is consulted. A copy that may yet
     replace it has its rows.
     """
-    if channel.gone or job.rules.forced or not channel.keys:
+    if channel.source_dropped or job.rules.forced or not channel.keys:
         return False
     return table_of(channel) in job.said.unknown and not any(shadow.is_copy for shadow in channel.shadows)
 
@@ -121,7 +121,7 @@ def _drop_target(job: Following, channel: ChannelDescription) -> str:
     target = job.rules.describe(channel)
     if set(target.writers) - {channel.token}:
         return "the target keeps its rows: another channel has written into it"
-    job.channels[channel.token] = replace(channel, gone=True, dropped=True)
+    job.channels[channel.token] = replace(channel, source_dropped=True, dropped=True)
     job.changes[channel.token] = (DropTable(uuid=target.uuid),)
     return "the target is dropped, too"
 

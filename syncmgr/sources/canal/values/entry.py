@@ -32,7 +32,7 @@ class EntryTable:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
     `schema`: the table as CREATE SYNC found it. `time_zone`: of canal's server, needed if a timestamp is wanted.
-    `address`: of canal's server, for messages.
+    `address`: of canal's server, for messages. `inserts`: only the values of inserted rows count.
     """
 
     schema: SourceTable
@@ -40,6 +40,7 @@ class EntryTable:
     keys: tuple[str, ...] = ()
     time_zone: str | None = None
     address: str = ""
+    inserts: bool = False
 
     @property
     def wanted(self) -> tuple[ColumnPlan, ...]:
@@ -126,7 +127,7 @@ class _Run:
     cells: list[Cells]
 
     def decode(self) -> pa.Table:
-        return change_table(_images(self.rows), self.table.wanted, self._column)
+        return change_table(_images(self.rows), self.table.wanted, self._column, inserts=self.table.inserts)
 
     def _column(self, place: int, kept: Ints | None, idle: Bools | None) -> pa.Array:
         cells, column = self.cells[place], self.columns[place]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from syncmgr.job.source_history.logged import WHOLE_JSON
 from syncmgr.job.types.cells import Bools, UnholdableError
+from syncmgr.job.types.column_type import set_of
 from syncmgr.job.types.schema import BYTES, GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type
 from syncmgr.sources.canal.values import json_text
 from syncmgr.sources.canal.values.time_zone import to_utc
@@ -219,7 +220,7 @@ def _set(column: SourceColumn, texts: Texts) -> pa.Array:
     known = len(column.members)
     beyond = bits >> np.uint64(known) != 0 if known < 64 else np.zeros(len(bits), np.bool_)
     different, of = np.unique(bits, return_inverse=True)
-    labels = [",".join(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
+    labels = [set_of(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
     return _labels(texts, made, beyond, known, of.reshape(-1), labels)
 
 

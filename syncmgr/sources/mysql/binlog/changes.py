@@ -34,7 +34,7 @@ class RowsOfTable:
         """CREATE SYNC has asked the server."""
         return None
 
-    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None, *, inserts: bool = False) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL,
         SOURCE_TOO_LARGE.
         """
@@ -42,7 +42,7 @@ class RowsOfTable:
         try:
             for decoder, rows in self._parts:
                 found: list[Unheld] | None = None if unheld is None else []
-                made = decoder.decode(rows, found)
+                made = decoder.decode(rows, found, inserts=inserts)
                 if unheld is not None and found:
                     before = sum(map(len, tables))
                     unheld.extend(replace(each, row=before + each.row) for each in found)

@@ -20,9 +20,9 @@ from syncmgr.sources.mysql.binlog.routing.file_events import FileEvents
 from syncmgr.sources.mysql.binlog.routing.statements import Statements
 from syncmgr.sources.mysql.binlog.routing.table_routes import TableRoutes
 from syncmgr.sources.mysql.binlog.routing.transactions import Transactions
+from syncmgr.sources.mysql.binlog.routing.xa import Branches
 from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer
-from syncmgr.sources.mysql.binlog.xa import Branches
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS
 from syncmgr.sources.mysql.wire import MalformedEventError
 
@@ -124,6 +124,11 @@ class Router:
     def server(self) -> str:
         """As a position names it."""
         return self._transactions.coordinates.server
+
+    @property
+    def file(self) -> str:
+        """In which the stream is."""
+        return self._transactions.coordinates.file
 
     @property
     def torn(self) -> bool:

@@ -13,7 +13,6 @@ from mysqlddl.reading import Modes
 from mysqlddl.temporary import is_temporary, may_be_temporary
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import RECREATED
-from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.default_value import Moment
@@ -31,6 +30,7 @@ from syncmgr.sources.mysql.binlog.subscription import Subscription, subscription
 from syncmgr.sources.mysql.binlog.table_columns import changed, check_types, schema_of, wanted_of
 from syncmgr.sources.mysql.binlog.table_names import TableNames
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.binlog.unlogged_tables import UnloggedTables
 from syncmgr.sources.mysql.server.server_settings import ServerSettings
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder
 from syncmgr.sources.mysql.values.table_map import parse
@@ -52,7 +52,8 @@ class Subscribed:
 
 
 class Subscriptions:
-    """Used by one thread. `followed`: the tables whose DDL matters. For `families` it matters that a table appears.
+    """Used by one thread. `followed`: the tables whose DDL matters. Of the families of
+    `unlogged_tables` it matters that a table appears.
 
     `server`: its settings, since it was connected to. `unlogged`: where a statement that is logged instead of rows
     leads, and what is known of sessions.
@@ -63,7 +64,7 @@ class Subscriptions:
         tables: Mapping[Table, Subscription],
         address: str,
         unlogged: Unlogged,
-        families: Collection[Pattern] = (),
+        unlogged_tables: UnloggedTables | None = None,
         nameless: Nameless | None = None,
         *,
         most_cells: int = MOST_CELLS,
@@ -74,7 +75,7 @@ class Subscriptions:
         self.server = ServerSettings()
         self._address = address
         self.unlogged = unlogged
-        self._families = families
+        self.unlogged_tables = unlogged_tables or UnloggedTables()
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
         self._names = TableNames(tables)
@@ -136,6 +137,8 @@ class Subscriptions:
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map, self._map_bytes = {}, 0
         self._map_bytes += len(body)
+        if name not in self.tables and self.unlogged_tables.heed(name):
+            return None
         found = self._by_map[body] = self._resolve(body, name) if name in self.tables else None
         return found
 
@@ -209,8 +212,12 @@ class Subscriptions:
 
     def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
         """Not about a table that is read, but about one that is to be."""
-        came = ddl.arrivals(said.text, said.db, said.modes) if self._families else ()
-        return tuple(table for table in came if any(family.has(table) for family in self._families))
+        if not self.unlogged_tables.families:
+            return ()
+        altered = ddl.altered(said.text, said.db, said.modes)
+        if altered is not None:
+            self.unlogged_tables.heed(altered)
+        return tuple(filter(self.unlogged_tables.has, ddl.arrivals(said.text, said.db, said.modes)))
 
     def _modes(self, query: Query) -> Modes:
         return Modes(
@@ -225,7 +232,10 @@ class Subscriptions:
             short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
             keys_beside=self.server.keys_beside,
             keeps_zeros=bool(query.sql_mode & wire.NO_AUTO_VALUE_ON_ZERO),
-            narrow=query.narrow,
+            empty_nulls=self.server.mariadb and bool(query.sql_mode & wire.EMPTY_STRING_IS_NULL),
+            maxdb=self.server.mariadb and bool(query.sql_mode & wire.MAXDB),
+            client=query.client,
+            connection=query.connection,
         )
 
     def _explicit(self, query: Query) -> bool:
@@ -263,7 +273,9 @@ class Subscriptions:
         """What is read after a DDL statement at that place."""
         tables, most = subscriptions(channels, here), self._most_cells
         self._nameless.renamed(table for table, each in tables.items() if each.nameless)
-        made = Subscriptions(tables, self._address, self.unlogged, self._families, self._nameless, most_cells=most)
+        made = Subscriptions(
+            tables, self._address, self.unlogged, self.unlogged_tables, self._nameless, most_cells=most
+        )
         made.server = self.server
         if self._met is not None:
             told = {table: seen for table, seen in self._told.items() if _is_older(tables.get(table))}

@@ -5,21 +5,28 @@ Must not know: which table maps came before, transactions, how rows are decoded.
 """
 
 from collections.abc import Collection, Iterable
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import older_statement
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.job.types.schema import SourceTable, arrow_type, has_arrow_type
+from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.subscription import Subscription
 from syncmgr.sources.mysql.values.decoder import Wanted
 from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
 from syncmgr.sources.mysql.values.table_map import TableMap
 from syncmgr.sources.mysql.values.values import supported
 
+MOMENTS: Final = frozenset({"time", "datetime", "timestamp"})
+_OLD_MOMENTS: Final = frozenset({wire.TIME, wire.DATETIME, wire.TIMESTAMP})
+
 
 def schema_of(table_map: TableMap, subscription: Subscription, *, mariadb: bool) -> SourceTable:
     """Raises SOURCE_SCHEMA."""
+    if mariadb and subscription.schema is not None:
+        _refuse_old_fractions(table_map, subscription.schema)
     if table_map.full:
         stored = subscription.schema if subscription.known_at is None else None
         told = source_table(table_map)
@@ -34,6 +41,17 @@ def schema_of(table_map: TableMap, subscription: Subscription, *, mariadb: bool)
         reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
         raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
     return agreed(table_map, subscription.schema, mariadb=mariadb)
+
+
+def _refuse_old_fractions(table_map: TableMap, known: SourceTable) -> None:
+    """Their width depends on the fraction, so whatever is read after one would be read at a wrong place."""
+    if len(known.columns) != len(table_map.fields):
+        return
+    for field, column in zip(table_map.fields, known.columns, strict=True):
+        if field.code in _OLD_MOMENTS and column.type in MOMENTS and column.precision:
+            reason = f"column '{column.name}' has fractions in the format of MariaDB 5.3"
+            cure = f"SET GLOBAL mysql56_temporal_format = ON, ALTER TABLE {known.label} FORCE, then RESYNC TABLE"
+            raise changed((known.db, known.name), f"{reason}; {cure}")
 
 
 def _refuse_other_key(told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
@@ -69,7 +87,7 @@ def check_types(table: Table, wanted: Iterable[Wanted], before: SourceTable | No
         return
     for one in wanted:
         old = before.column(one.name)
-        if old is not None and arrow_type(old) != arrow_type(one.column):
+        if old is not None and (not has_arrow_type(old) or arrow_type(old) != arrow_type(one.column)):
             raise changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
 
 

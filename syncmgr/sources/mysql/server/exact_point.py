@@ -115,7 +115,7 @@ def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why:
         else:
             return
         time.sleep(PAUSE_SECOND)
-    raise SyncError(Code.SNAPSHOT_WAITS, table=table.label, reason="a transaction has it locked all the time")
+    raise SyncError(Code.SNAPSHOT_WAITS, table=table.label, reason="a transaction keeps it locked")
 
 
 def await_writers(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:

@@ -7,6 +7,7 @@ Must not know: sockets, events, tables.
 from dataclasses import dataclass
 from typing import Final
 
+from syncmgr.job.source_history.logged import without_replicated
 from syncmgr.sources.mysql.server.server import Server
 
 SESSION_DEFAULTS: Final = (10, 10)  # of MariaDB, the first version
@@ -18,7 +19,7 @@ class ServerSettings:
     without case; `lowers`: it stores them in lower case. `explicit_defaults`: its explicit_defaults_for_timestamp,
     which applies if an event does not state that of the session; `session_defaults`:
     those of a MariaDB do. `system_zone`: what it calls its own time zone. `logs_cascades`: its binlog has the rows that
-    foreign keys change; `keys_beside`: as of Modes.
+    foreign keys change; `keys_beside`: as of Modes. `logs_replicated`: its binlog has all that it replicates.
     """
 
     id: str = ""
@@ -33,6 +34,7 @@ class ServerSettings:
     system_zone: str = ""
     logs_cascades: bool = False
     keys_beside: bool = True
+    logs_replicated: bool = True
 
 
 def settings_of(server: Server) -> ServerSettings:
@@ -53,4 +55,5 @@ def settings_of(server: Server) -> ServerSettings:
         system_zone=server.system_zone(),
         logs_cascades=server.logs_cascades,
         keys_beside=server.keys_beside,
+        logs_replicated=without_replicated(variables) is None,
     )

@@ -12,8 +12,17 @@ from typing import Any, Final
 from mysqlddl.table.charsets import charset_of
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.charset import of_today
-from syncmgr.job.types.column_type import labels
-from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, UniqueKey, has_default, read_by
+from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS, labels
+from syncmgr.job.types.schema import (
+    LABELLED,
+    GeneratedColumn,
+    SourceColumn,
+    SourceTable,
+    UniqueKey,
+    has_default,
+    read_by,
+)
+from syncmgr.job.types.zoned import zoned
 from syncmgr.sources.mysql.address import Connection, query
 
 PRIMARY: Final = "PRIMARY"
@@ -48,11 +57,13 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     charset = None if told["collation"] is None else charset_of(told["collation"])
     unique = tuple(key for key in keys if key.name != PRIMARY)
     names = [column.name for column in columns]
+    dependent = _zoned(rows)
     generated = tuple(
         GeneratedColumn(
             name=row["name"],
             reads=read_by(row["expression"], [n for n in names if n != row["name"]]),
             defaults=has_default(row["expression"]),
+            zoned=row["name"] in dependent,
         )
         for row in rows
         if row["expression"]
@@ -61,6 +72,12 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     numbered = next((row["name"] for row in rows if "auto_increment" in row["extra"].lower()), "")
     found = SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique)
     return replace(found, generated=generated, numbered=numbered)
+
+
+def _zoned(rows: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """The VIRTUAL columns whose values may depend on the time zone of a session."""
+    virtual = {row["name"]: row["expression"] for row in rows if "virtual" in row["extra"].lower()}
+    return zoned(virtual, [row["name"] for row in rows if row["word"].lower() == "timestamp"])
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
@@ -117,20 +134,33 @@ def cascades(connection: Connection, table: Table) -> bool:
     return _CASCADE.search(definition) is not None
 
 
+def old_fractions(connection: Connection, table: Table) -> list[str]:
+    """Its columns of MariaDB that have fractions of a second in the format before 10.1: their width in the binlog
+    depends on the fraction, which is nowhere in it.
+    """
+    rows = query(
+        connection,
+        "SELECT COLUMN_NAME name FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+        " AND COLUMN_TYPE LIKE '%%mariadb-5.3%%' AND DATETIME_PRECISION > 0 ORDER BY ORDINAL_POSITION",
+        *table,
+    )
+    return [row["name"] for row in rows]
+
+
 def source_column(row: dict[str, Any], key: int) -> SourceColumn:
     """A column as information_schema describes it; sizes that the type does not have are 0, as in a table map."""
-    word = row["word"].lower()
+    word = YEAR_OF_TWO_DIGITS if row["full"].lower() == YEAR_OF_TWO_DIGITS else row["word"].lower()
     fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
     has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
     return SourceColumn(
         name=row["name"],
         type="geomcollection" if word == "geometrycollection" else word,
-        unsigned="unsigned" in row["full"].lower() and word not in {"enum", "set"},
+        unsigned="unsigned" in row["full"].lower() and word not in LABELLED,
         precision=int(row["digits"] if has_digits else fraction or 0),
         scale=int(row["scale"] if has_digits else 0),
         length=int(_length(word, row) or 0),
-        charset=of_today(row["charset"]),
-        members=labels(row["full"]) if word in {"enum", "set"} else (),
+        charset=of_today(row["charset"]) or ("binary" if word in LABELLED else None),  # it names none of bytes
+        members=labels(row["full"]) if word in LABELLED else (),
         nullable=row["nullable"] == "YES",
         key=key,
     )

@@ -82,26 +82,29 @@ class RowsDecoder:
         self._wanted = tuple(wanted)
         self._address = address
 
-    def decode(self, events: RowEvents, unheld: list[Unheld] | None = None) -> pa.Table:
+    def decode(self, events: RowEvents, unheld: list[Unheld] | None = None, *, inserts: bool = False) -> pa.Table:
         """The wanted columns and `_op`, as TableChanges.decode promises. Raises OversizeError, too."""
         data = np.frombuffer(events.data, np.uint8)
         ends = np.array(events.ends, np.int64)
         begins = np.concatenate([[0], ends[:-1]])
         try:
-            return self._decode(data, begins, ends, None if unheld is None else _Tolerance(events.file, unheld))
+            tolerance = None if unheld is None else _Tolerance(events.file, unheld)
+            return self._decode(data, begins, ends, tolerance, inserts=inserts)
         except MalformedEventError:
             raise
         except (IndexError, ValueError) as error:  # a cursor left the buffer, or found something that no row contains
             raise MalformedEventError(f"a rows event of {self._table.label} cannot be read") from error
 
-    def _decode(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, tolerance: "_Tolerance | None") -> pa.Table:
+    def _decode(
+        self, data: NDArray[np.uint8], begins: Ints, ends: Ints, tolerance: "_Tolerance | None", *, inserts: bool
+    ) -> pa.Table:
         kinds = data[begins + 4]
         rows, present = self._pass_headers(data, begins, ends, kinds)
         found = self._find(data, rows, ends, present)
         images = _images(kinds, found.event)
         if tolerance is None:
-            return self._convert(data, found, images, present)
-        rows = self._convert(data, found, images, present, tolerance)
+            return self._convert(data, found, images, present, inserts=inserts)
+        rows = self._convert(data, found, images, present, tolerance, inserts=inserts)
         return tolerance.settled(rows, data, begins[found.event])
 
     def _pass_headers(
@@ -204,6 +207,8 @@ class RowsDecoder:
         images: NDArray[np.int8],
         present: _Present,
         tolerance: "_Tolerance | None" = None,
+        *,
+        inserts: bool,
     ) -> pa.Table:
         bits = np.cumsum(present.columns, axis=1) - 1
 
@@ -217,7 +222,7 @@ class RowsDecoder:
         plans = [ColumnPlan(name=w.name, key=w.key) for w in self._wanted]
         if tolerance is not None:
             plans.append(ColumnPlan(name=IMAGE, key=False))
-        return change_table(images, plans, column)
+        return change_table(images, plans, column, inserts=inserts)
 
     def _column(
         self,

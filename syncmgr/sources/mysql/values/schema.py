@@ -11,6 +11,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types.charset import MAX_BYTES
+from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS
 from syncmgr.job.types.schema import BYTES, IDENTIFIERS, TEXT, SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.values import charsets
@@ -231,6 +232,7 @@ def _set_bytes(members: int) -> int:
 
 _BY_WORD: Final = {word: frozenset(c for c, w in WORDS.items() if w == word) for word in WORDS.values()} | {
     "vector": frozenset({wire.VECTOR, wire.VARCHAR}),  # MariaDB's are bytes of variable length
+    YEAR_OF_TWO_DIGITS: frozenset({wire.YEAR}),  # of which a job reads none, but the columns beside it
 }
 
 

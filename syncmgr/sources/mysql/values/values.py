@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from syncmgr.job.types import identifier
 from syncmgr.job.types.cells import Bools, Ints, slices, validity
 from syncmgr.job.types.charset import LOOKS_LIKE_ANOTHER
+from syncmgr.job.types.column_type import set_of
 from syncmgr.job.types.schema import (
     GEOMETRY,
     IDENTIFIERS,
@@ -240,7 +241,7 @@ def _set(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     beyond = bits >> np.uint64(known) != 0 if known < 64 else np.zeros(len(cells), np.bool_)
     valid = cells.holding(beyond, lambda i: f"bits {bits[i]:b}", f"its type has {known} labels")
     different, of = np.unique(bits, return_inverse=True)
-    labels = [",".join(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
+    labels = [set_of(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
     return of_labels(of, pa.array(labels, pa.string()), valid)
 
 

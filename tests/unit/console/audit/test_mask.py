@@ -32,6 +32,13 @@ from syncmgr.console.audit.mask import STARS, mask
         ("(canal.password = , x = y)", "(canal.password = , x = y)"),
         ("SET PASSWORD FOR root = hunter2; SELECT x", "SET PASSWORD FOR root = '********'; SELECT x"),
         ("CREATE USER x IDENTIFIED BY hunter2", "CREATE USER x IDENTIFIED BY '********'"),
+        ('("mysql.password" "geheim", "x" = "y")', '("mysql.password" \'********\', "x" = "y")'),
+        ('(mysql.password "geheim")', "(mysql.password '********')"),
+        ('("mysql.password": "geheim")', "(\"mysql.password\": '********')"),
+        ('("mysql.password = "geheim", "x" = "y")', "(\"mysql.password = \"'********'"),
+        ('(mysql.password" = "geheim", "x" = "y")', "(mysql.password\" = \"'********'"),
+        ("SELECT `password`, 'b' FROM t", "SELECT `password`, 'b' FROM t"),
+        ("SELECT 'password', 'b'", "SELECT 'password', 'b'"),
     ],
 )
 def test_secrets_are_masked(sql: str, shown: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from syncmgr.console.wire.charset import UTF8MB4, by_name
 from syncmgr.console.wire.packet import Reader
 from syncmgr.console.wire.protocol import FieldFlag, FieldType
-from syncmgr.console.wire.results import Column, binary_row, column_definition, text_of, text_row
+from syncmgr.console.wire.results import Column, column_definition, row_encoder, text_of, text_row
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_nulls_of_a_binary_row() -> None:
     """The bit of a NULL stands two places to the left, in as many bytes as it takes."""
     columns = [Column(name=str(n), type=FieldType.TINY) for n in range(8)]
     row = [None] * 7 + [5]
-    assert binary_row(row, columns, UTF8MB4) == b"\0\xfc\x01\x05"
+    assert row_encoder(columns, UTF8MB4, binary=True)(row) == b"\0\xfc\x01\x05"
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_nulls_of_a_binary_row() -> None:
 )
 def test_binary_values(kind: FieldType, value: object, data: bytes) -> None:
     """Values of a prepared statement's row in the binary protocol."""
-    assert binary_row([value], [Column(name="x", type=kind)], UTF8MB4) == b"\0\0" + data
+    assert row_encoder([Column(name="x", type=kind)], UTF8MB4, binary=True)([value]) == b"\0\0" + data
 
 
 def test_an_unsigned_column() -> None:
     """The upper half of 64 bits is a large number, not a negative one."""
     column = Column(name="x", type=FieldType.LONGLONG, unsigned=True)
-    assert binary_row([2**64 - 1], [column], UTF8MB4) == b"\0\0" + b"\xff" * 8
+    assert row_encoder([column], UTF8MB4, binary=True)([2**64 - 1]) == b"\0\0" + b"\xff" * 8

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,19 @@ def test_a_list_maps_by_name_and_by_expression() -> None:
             {"unique_keys": [("id", "status")]},
             Code.NO_CHANNEL_KEY,
             "(id, status)",
+        ),
+        (
+            "a source column of a name that staged rows have",
+            {
+                "source": make_source_table(columns=(ID, SourceColumn(name="_Op", type="int"))),
+                "items": (
+                    ColumnItem(target="id"),
+                    ColumnItem(target="status", expression="_op + 1", reads=("_op",)),
+                    ColumnItem(target="amount", expression="1"),
+                ),
+            },
+            Code.BAD_TABLE,
+            "its column '_Op' cannot be read, since staged rows have one of that name; leave it out",
         ),
         ("a source without a key", {"unique_keys": []}, Code.NO_CHANNEL_KEY, "use DUPLICATE KEY"),
         (
@@ -159,3 +173,16 @@ def test_an_append_target_needs_no_key() -> None:
     """A table without a UNIQUE KEY takes rows of a source without a key."""
     channel = plan(target=make_target(keys=()), unique_keys=[])
     assert (channel.keys, channel.source_keys) == ((), ())
+
+
+@pytest.mark.parametrize(("kind", "members"), [("enum", ("", "x")), ("set", ("x", ""))])
+def test_a_label_without_a_text_makes_no_key(kind: str, members: tuple[str, ...]) -> None:
+    """The servers tell it apart from a value of no label, and both are the same text; it may stand beside a key."""
+    label = SourceColumn(name="e", type=kind, members=members, nullable=False)
+    source = make_source_table(columns=(*make_source_table().columns, label))
+    held = TargetColumn(name="e", type=TargetType(name="STRING"), nullable=False)
+    target = make_target(columns=(*make_target().columns, held))
+    with pytest.raises(SyncError, match="'' is a label of column 'e'") as caught:
+        plan(source=source, target=replace(target, keys=("id", "e")), unique_keys=[("id", "e")])
+    assert caught.value.code is Code.NO_CHANNEL_KEY
+    assert plan(source=source, target=replace(target, keys=("id",)), unique_keys=[("id", "e"), ("id",)]).keys == ("id",)

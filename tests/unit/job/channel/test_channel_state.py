@@ -191,9 +191,11 @@ def test_a_table_is_shown_with_what_works_for_its_job() -> None:
     """Leaving it out only beside others, RESUME only where the job is paused; none while it catches up."""
     gone = failed(waited(STREAMS, 5.0), SyncError(Code.NO_SUCH_TABLE, db="shop", table="lines"), at=9.0)
     alone, beside = shown(gone, ONE), shown(gone, replace(ONE, has_others=True))
-    assert alone.advice == "Bring the target back under its name: its rows wait. Otherwise STOP the job."
+    assert alone.advice is not None
+    assert alone.advice.startswith("Restore the target under its name: its rows are still staged. ")
+    assert alone.advice.endswith("Otherwise STOP the job.")
     assert beside.advice == f"{alone.advice} ALTER SYNC JOB ... DROP TABLE leaves the table out."
-    assert ", then RESUME: its rows wait" in str(shown(gone, replace(ONE, runs=False)).advice)
+    assert ", then RESUME: its rows are still staged" in str(shown(gone, replace(ONE, runs=False)).advice)
     full = shown(failed(STREAMS, FULL, at=9.0), ONE)
     assert (full.error, full.advice) == (20223, "Make room on the lake's storage; the job goes on by itself.")
     assert shown(waited(STREAMS, 5.0), ONE).advice is None
@@ -224,4 +226,4 @@ def test_a_session_of_its_own_values_is_told_of(code: Code) -> None:
         r"(on|at) the server, and in the session that wrote ", Stop(reason="why", error=code.number).advice
     )
     for kind in (ONE, replace(ONE, runs=False, has_others=True)):
-        assert ", and in the session that wrote the event: where the server has " in str(advice(code.number, kind))
+        assert ", and in the session that wrote the event. If the server already has " in str(advice(code.number, kind))

@@ -51,6 +51,11 @@ def test_members_stand_in_the_order_of_their_names() -> None:
     assert DatabasePattern(db="shop").members(NAMES[::-1]) == tuple(sorted(NAMES[:-1]))
 
 
+def test_a_rule_of_which_all_is_excluded_means_no_table() -> None:
+    """It is no slip of the pen: tables that are created later match it."""
+    assert DatabasePattern(db="shop", exclude=tuple(NAMES)).members(NAMES) == ()
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

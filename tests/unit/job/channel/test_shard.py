@@ -69,7 +69,7 @@ def test_a_made_target_tells_the_databases_apart() -> None:
     channel = shard()
     assert channel.part == Part(column=DATABASE, value="shop_1")
     assert channel.source_keys == ("id",)
-    assert channel.follows
+    assert channel.takes_new_columns
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_column_list_names_the_column() -> None:
     items = (ColumnItem(target="id"), ColumnItem(target=DATABASE, constant=source.db))
     channel = shard(*items, source=source)
     assert channel.columns[1].expression == "'shop\\'s \\\\1'"
-    assert not channel.follows
+    assert not channel.takes_new_columns
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_whole_tables_are_those_of_one_database() -> None:
     assert changes("TRUNCATE orders") == [EmptyTable()]
     assert changes("DROP TABLE orders", on_drop_table="drop") == [EmptyTable()]
     gone = followed("DROP TABLE orders", on_drop_table="drop")
-    assert gone.gone
+    assert gone.source_dropped
     assert not gone.dropped
     with pytest.raises(SyncError, match="its rows are those of shop_1"):
         followed("RENAME TABLE orders TO other.orders")

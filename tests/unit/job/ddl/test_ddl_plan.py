@@ -220,7 +220,7 @@ def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> No
         ("MODIFY d DECIMAL(8,1)", "may change its values"),
         ("MODIFY d DECIMAL(10,4)", "does not fit"),
         ("MODIFY a BIGINT UNSIGNED", "does not fit"),
-        ("MODIFY a INT AS (n) STORED", "computes column 'a' anew"),
+        ("MODIFY a INT AS (n) STORED", "it recomputes column 'a'"),
         ("DROP PRIMARY KEY", "two rows could share one"),
         ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", "two rows could share one"),
         ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, p WITHOUT OVERLAPS)", "two rows could share one"),
@@ -447,7 +447,7 @@ def test_a_key_that_may_cascade_changes_no_target() -> None:
     assert changes(cascade, logs_cascades=True) == ()
     assert changes(cascade.replace("CASCADE", "NO ACTION ON UPDATE RESTRICT")) == ()
     anew = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE)"
-    gone = replace(channel(), gone=True)
+    gone = replace(channel(), source_dropped=True)
     assert "is not in the binlog" in refusal(anew, gone)
     followed(anew, gone, logs_cascades=True)
 
@@ -473,7 +473,7 @@ def test_tables_exchange_their_names() -> None:
 @pytest.mark.parametrize("rename", ["RENAME TABLE orders TO items", "ALTER TABLE orders RENAME TO items"])
 def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
     """The one that was dropped stops, then the one that takes its name: rows went into the target of either."""
-    gone = replace(channel(name="items"), gone=True)
+    gone = replace(channel(name="items"), source_dropped=True)
     assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, channel(), gone)
     assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, gone, channel())
     stopped = frozenset({("shop", "items")})
@@ -483,7 +483,7 @@ def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
 def test_a_synced_table_takes_the_name_of_one_that_is_kept() -> None:
     """Also where that one gets a name as tools give it: the new table is no copy."""
     step = followed("RENAME TABLE orders TO _orders_old, items TO orders", channel(), channel(name="items"))
-    assert {token: (c.source.name, c.gone) for token, c in step.channels.items()} == {
+    assert {token: (c.source.name, c.source_dropped) for token, c in step.channels.items()} == {
         "token-orders": ("_orders_old", False),
         "token-items": ("orders", False),
     }
@@ -506,7 +506,7 @@ def test_a_target_is_dropped_with_its_source(text: str) -> None:
     ("before", "target", "told"),
     [
         (channel(), replace(TARGET, writers=("token-orders", "x")), "another channel has written into it"),
-        (replace(channel(), gone=True), TARGET, "the target keeps its rows"),
+        (replace(channel(), source_dropped=True), TARGET, "the target keeps its rows"),
         (followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"], TARGET, "a copy that may follow"),
     ],
 )
@@ -526,14 +526,14 @@ def test_a_table_that_takes_a_synced_name_pauses() -> None:
 def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
     """DROP keeps the rows, CREATE of the same name empties the target and gives it the new columns."""
     gone = followed("DROP TABLE orders").channels["token-orders"]
-    assert gone.gone
+    assert gone.source_dropped
     text = (
         "CREATE TABLE IF NOT EXISTS orders (b VARCHAR(9) NOT NULL, id BIGINT NOT NULL AUTO_INCREMENT, a BIGINT,"
         " s INT AS (a + 1) STORED, u CHAR(36) NOT NULL DEFAULT (UUID()), n INT, PRIMARY KEY (id))"
     )
     step = followed(text, gone)
     after = step.channels["token-orders"]
-    assert not after.gone
+    assert not after.source_dropped
     assert [column.name for column in after.source.columns] == ["b", "id", "a", "s", "u", "n"]
     assert [change for change in step.changes["token-orders"] if not isinstance(change, MoveField)] == [
         EmptyTable(),
@@ -551,9 +551,9 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
     [
         ("CREATE TABLE orders LIKE customers", "like shop.customers, whose columns are not known"),
         ("CREATE TABLE orders SELECT 1 AS id", "columns of a query"),
-        ("CREATE TABLE orders (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "rows of the past"),
-        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT WITH SYSTEM VERSIONING)", "rows of the past"),
-        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT DEFAULT 5 WITH SYSTEM VERSIONING)", "rows of the past"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "historical rows"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT WITH SYSTEM VERSIONING)", "historical rows"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT DEFAULT 5 WITH SYSTEM VERSIONING)", "historical rows"),
         (
             (
                 "CREATE TABLE orders (id BIGINT NOT NULL, d1 DATE, d2 DATE, n INT, PERIOD FOR p (d1, d2),"
@@ -568,7 +568,7 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
 )
 def test_a_new_table_must_fit_the_target(text: str, reason: str) -> None:
     """Otherwise the job pauses, and nothing of the target is lost."""
-    assert reason in refusal(text, replace(channel(), gone=True))
+    assert reason in refusal(text, replace(channel(), source_dropped=True))
 
 
 NEW_TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR(9), b VARCHAR(20), n INT NOT NULL, d DECIMAL(8,2))"
@@ -576,7 +576,7 @@ NEW_TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR(9), b VARCHAR
 
 def test_a_column_of_a_new_table_takes_the_place_of_one_of_another_type() -> None:
     """The target was just emptied; where its rows stay, or its partitions depend on the column, the job pauses."""
-    gone = replace(channel(), gone=True)
+    gone = replace(channel(), source_dropped=True)
     exchanged = [DropField(name="a"), AddField(name="a", type=kind("VARCHAR", 9))]
     made = changes(NEW_TABLE, gone)
     assert made[0] == EmptyTable()
@@ -590,11 +590,13 @@ def test_a_table_is_created_like_one_that_the_job_reads() -> None:
     """Its columns and key are those of the other one, as the rows told it last."""
     items = channel(name="items")
     told = replace(items.source, columns=(*items.source.columns, SourceColumn(name="c", type="int")))
-    gone = replace(channel(), gone=True)
+    gone = replace(channel(), source_dropped=True)
     step = followed("CREATE TABLE orders LIKE items", gone, items, seen={("shop", "items"): told})
     assert AddField(name="c", type=kind("INT")) in step.changes["token-orders"]
     assert step.channels["token-orders"].source.columns == told.columns
-    assert "columns are not known" in refusal("CREATE TABLE orders LIKE items", gone, replace(items, gone=True))
+    assert "columns are not known" in refusal(
+        "CREATE TABLE orders LIKE items", gone, replace(items, source_dropped=True)
+    )
 
 
 def test_a_table_is_not_created_where_there_is_one() -> None:
@@ -602,7 +604,7 @@ def test_a_table_is_not_created_where_there_is_one() -> None:
     text = "CREATE TABLE {} orders (id INT)"
     assert followed(text.format("IF NOT EXISTS")).channels == {}
     assert followed(text.format(""), holds=False).channels == {}
-    assert "which was there" in refusal(text.format(""))
+    assert "which already existed" in refusal(text.format(""))
 
 
 def test_only_its_own_tables_concern_a_job() -> None:
@@ -742,7 +744,7 @@ def test_a_rename_if_exists_of_no_table_is_passed_over() -> None:
         step = followed(text, mariadb=True)
         assert (step.channels, step.done) == ({}, {"token-orders": "nothing to do"})
         assert "takes its name" in refusal(text.replace(" IF EXISTS", ""), mariadb=True)
-    gone = replace(channel(), gone=True)
+    gone = replace(channel(), source_dropped=True)
     assert "takes its name" in refusal("RENAME TABLE IF EXISTS nix TO orders", gone, mariadb=True)
     assert followed("RENAME TABLE IF EXISTS orders TO orders2", gone, mariadb=True).channels == {}
     renamed = followed("RENAME TABLE IF EXISTS orders TO o2, orders TO o3", mariadb=True).channels["token-orders"]
@@ -913,7 +915,7 @@ def test_a_migration_tool_changes_a_schema(texts: tuple[str, ...]) -> None:
     assert now.source.label == "shop.orders"
     assert now.reads == ("id", "b", "n", "d", "c")
     assert not [shadow for shadow in now.shadows if shadow.is_copy]
-    assert not now.gone
+    assert not now.source_dropped
     assert "took its place; dropped column 'a'" in done[-1]
     aside = "set aside as shop._orders_20260102030405_del; its copy is to follow"
     assert done[:-1] in ([], [aside], ["dropped in the source; the target keeps its rows"])
@@ -1269,7 +1271,7 @@ def test_an_operator_may_answer_for_a_dropped_table_that_is_there() -> None:
     for text, there in (("CREATE TABLE orders (", True), ("CREATE TABLE orders LIKE x", True), (UNLOGGED[0], False)):
         said = DdlStatement(text=text, db="shop", modes=Modes(), moment=MOMENT)
         after = skip(said, [gone], rules)
-        assert after.channels.get("token-orders", gone).gone is not there, text
+        assert after.channels.get("token-orders", gone).source_dropped is not there, text
         assert after.done == {"token-orders": "skipped"}
         record = DdlRecord(
             position=Position(),
@@ -1281,7 +1283,7 @@ def test_an_operator_may_answer_for_a_dropped_table_that_is_there() -> None:
             instead=UNLOGGED[0],
         )
         applied = settle(record, said, [gone], rules)
-        assert not applied.channels["token-orders"].gone
+        assert not applied.channels["token-orders"].source_dropped
         assert applied.changes["token-orders"] == (AddField(name="x", type=kind("INT")),)
 
 
@@ -1332,3 +1334,29 @@ def test_an_older_statement_that_makes_the_key_of_the_target_stops_it(text: str)
     assert "some that were read may share it" in refusal(text, by_b, target=written, holds=False)
     assert followed(text, by_b, target=target, holds=False).concerned == frozenset()
     followed(text, holds=False, seen=table)
+
+
+@pytest.mark.parametrize(
+    ("before", "clause", "stops"),
+    [
+        ("x", "MODIFY e ENUM('x', '') NOT NULL", True),
+        ("x", "MODIFY e ENUM('x', 'y') NOT NULL", False),
+        ("", "MODIFY e ENUM('', 'y') NOT NULL", False),
+        ("x", "MODIFY e ENUM('x', '') NOT NULL, DROP PRIMARY KEY, ADD PRIMARY KEY (id)", False),
+    ],
+)
+def test_a_key_that_gets_a_label_without_a_text_stops(before: str, clause: str, *, stops: bool) -> None:
+    """A wrong value would look the same in the target; RESYNC would refuse it, too, and the advice does not name it."""
+    label = SourceColumn(name="e", type="enum", members=(before,), charset="utf8mb4", nullable=False, key=2)
+    source = replace(SOURCE, columns=(SOURCE.columns[0], label))
+    columns = (TARGET.columns[0], TargetColumn(name="e", type=TargetType(name="STRING"), nullable=False))
+    target = replace(TARGET, columns=columns, keys=("id", "e"))
+    uniques = [("id",)]  # so that an earlier version's plan of it is made, too
+    made = plan_channel(token="token-orders", source=source, unique_keys=uniques, target=target, items=(), where=None)
+    text = f"ALTER TABLE orders {clause}"
+    if not stops:
+        assert followed(text, made, target=target)
+        return
+    with pytest.raises(SyncError, match="'' is a label of column 'e', and the value that") as caught:
+        followed(text, made, target=target)
+    assert "two rows" in caught.value.context["unrenewable"]

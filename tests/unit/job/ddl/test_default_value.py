@@ -8,12 +8,13 @@ from mysqlddl.reading import Modes, read
 from syncmgr.job.ddl.default_value import Moment, UnknowableError, initial
 from syncmgr.job.ddl.session_zone import SessionZone
 
+STRICT = Modes(strict=True)
 MOMENT = Moment(at=1_700_000_000, micros=123456, zone=SessionZone(name="Europe/Berlin"))
 
 
-def value(definition: str, moment: Moment | None = MOMENT) -> object:
+def value(definition: str, moment: Moment | None = MOMENT, modes: Modes = STRICT) -> object:
     """What rows from before show, as Iceberg's JSON has it."""
-    statement = read(f"ALTER TABLE t ADD c {definition}", "shop", Modes(strict=True))
+    statement = read(f"ALTER TABLE t ADD c {definition}", "shop", modes)
     assert isinstance(statement, AlterTable)
     [clause] = statement.clauses
     assert isinstance(clause, AddColumn)
@@ -104,3 +105,89 @@ def test_a_zone_that_nobody_knows_is_not_guessed(definition: str) -> None:
         value(definition, unknown)
     with pytest.raises(UnknowableError):
         value(definition, None)
+
+
+@pytest.mark.parametrize(
+    ("definition", "shown"),
+    [
+        ("VARCHAR(9) DEFAULT ''", None),
+        ("TEXT DEFAULT ('')", None),
+        ("VARBINARY(9) DEFAULT N''", None),
+        ("ENUM('','x') DEFAULT '' ''", None),
+        ("VARCHAR(9) DEFAULT '' 'a'", "a"),
+        ("VARCHAR(9) DEFAULT x''", ""),
+        ("CHAR(3) NOT NULL", ""),
+        ("ENUM('','x') NOT NULL", ""),
+    ],
+)
+def test_an_empty_text_may_be_null(definition: str, shown: object) -> None:
+    """EMPTY_STRING_IS_NULL reads literals so, and neither hex nor what a column has without a default."""
+    assert value(definition, modes=Modes(mariadb=True, empty_nulls=True)) == shown
+
+
+@pytest.mark.parametrize(
+    ("definition", "client", "connection", "shown"),
+    [
+        ("VARBINARY(9) DEFAULT 'a'", "utf8mb4", "utf8mb4", "61"),
+        ("VARBINARY(9) DEFAULT 'a'", "utf8mb4", "latin1", "61"),
+        ("VARBINARY(9) DEFAULT 'a'", "utf8mb4", "binary", "61"),
+        ("VARBINARY(9) DEFAULT _latin1'a'", "utf8mb4", "utf16", "61"),
+        ("VARBINARY(9) DEFAULT 'a' 'b'", "utf8mb4", "latin1", "6162"),
+        ("VARBINARY(9) DEFAULT 'a' '@'", "latin1", "latin1", "6140"),
+        ("VARCHAR(9) CHARACTER SET utf16 DEFAULT 'a'", "utf8mb4", "utf16", "a"),
+        ("VARCHAR(9) CHARACTER SET latin1 DEFAULT 'a'", "binary", "binary", "a"),
+        ("VARCHAR(9) CHARACTER SET utf8mb3 DEFAULT '\u00e9'", "binary", "binary", "\u00e9"),
+        ("VARCHAR(9) DEFAULT '\u00e9'", "utf8mb4", "utf16", "\u00e9"),
+        ("VARCHAR(9) DEFAULT '\u00e9'", "utf8mb4", "ucs2", "\u00e9"),
+        ("VARCHAR(9) DEFAULT _utf8mb4'\u00e9'", "utf8mb4", "latin1", "\u00e9"),
+        ("VARCHAR(9) DEFAULT 'a'", "swe7", "swe7", "a"),
+    ],
+)
+def test_a_text_is_that_of_its_session(definition: str, client: str, connection: str, shown: object) -> None:
+    """In a column of text whatever the connection's charset is, and as bytes where that has those of ASCII."""
+    assert value(definition, modes=Modes(client=client, connection=connection)) == shown
+
+
+@pytest.mark.parametrize(
+    ("definition", "client", "connection"),
+    [
+        ("VARBINARY(9) DEFAULT 'a'", "utf8mb4", "utf16"),
+        ("BLOB DEFAULT ('a')", "utf8mb4", "ucs2"),
+        ("BIT(40) DEFAULT 'a'", "utf8mb4", "utf32"),
+        ("BIT(40) DEFAULT '\u00e9'", "utf8mb4", "utf8mb4"),
+        ("VARCHAR(9) DEFAULT 'a' 'b'", "utf8mb4", "utf16"),
+        ("VARCHAR(9) DEFAULT 'a' '\u00e9'", "latin1", "utf8mb4"),
+        ("VARBINARY(9) DEFAULT 'a' '@'", "utf8mb4", "latin1"),
+        ("VARCHAR(9) DEFAULT '\u00e9'", "utf8mb4", "latin1"),
+        ("VARCHAR(9) DEFAULT '\U0001f600'", "utf8mb4", "ucs2"),
+        ("VARCHAR(9) DEFAULT '['", "utf8mb4", "swe7"),
+        ("VARCHAR(9) DEFAULT '['", "swe7", "swe7"),
+        ("VARCHAR(9) DEFAULT '\u00e9'", "binary", "latin1"),
+        ("VARCHAR(9) CHARACTER SET latin1 DEFAULT '\u00e9'", "utf8mb4", "binary"),
+        ("VARCHAR(9) CHARACTER SET ucs2 DEFAULT 'ab'", "utf8mb4", "binary"),
+        ("VARCHAR(9) CHARACTER SET ucs2 DEFAULT _binary'ab'", "utf8mb4", "utf8mb4"),
+        ("VARCHAR(9) DEFAULT _utf8mb4'\u00e9'", "latin1", "utf8mb4"),
+    ],
+)
+def test_a_text_that_its_session_changes_is_not_guessed(definition: str, client: str, connection: str) -> None:
+    """Nor bytes of a text whose characters have other bytes there."""
+    with pytest.raises(UnknowableError):
+        value(definition, modes=Modes(client=client, connection=connection))
+
+
+@pytest.mark.parametrize("charset", ["utf16", "utf16le", "ucs2", "utf32", "swe7", ""])
+def test_bytes_are_texts_only_in_charsets_like_ascii(charset: str) -> None:
+    """Others are not read; nor those of a charset that no statement names."""
+    named = f"CHARACTER SET {charset}" * bool(charset)
+    for bits in ("0x0041", "x'4e2d'", "b'01000001'"):
+        with pytest.raises(UnknowableError, match="given as bytes"):
+            value(f"VARCHAR(9) {named} DEFAULT {bits}")
+
+
+def test_maxdb_makes_a_datetime_of_a_timestamp() -> None:
+    """Also where a TIMESTAMP would be NOT NULL, or depend on the session's zone."""
+    modes = Modes(mariadb=True, maxdb=True, dates_nulls=True)
+    assert value("TIMESTAMP", modes=modes) is None
+    assert value("TIMESTAMP(1) DEFAULT '2024-07-01 12:00'", modes=modes) == "2024-07-01T12:00:00.000000"
+    with pytest.raises(UnknowableError, match="NOT NULL"):
+        value("TIMESTAMP NOT NULL", modes=modes)

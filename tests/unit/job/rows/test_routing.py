@@ -58,3 +58,28 @@ def test_only_what_stands_beside_the_key_of_a_deleted_row_is_idle() -> None:
     images = np.array([Image.DELETED, Image.BEFORE, Image.AFTER, Image.INSERTED], np.int8)
     change_table(images, [ColumnPlan(name="v", key=False), ColumnPlan(name="k", key=True)], column)
     assert seen == [(1, None, None), (0, [0, 2, 3], [True, False, False])]
+
+
+def test_nothing_of_a_deleted_row_is_read_where_there_is_no_key() -> None:
+    """A value in it that no type holds is no reason to stop."""
+    seen: list[list[bool] | None] = []
+
+    def column(_place: int, _kept: Ints | None, idle: Bools | None) -> pa.Array:
+        seen.append(None if idle is None else idle.tolist())
+        return pa.array([1, 1])
+
+    change_table(np.array([Image.DELETED, Image.INSERTED], np.int8), [ColumnPlan(name="v", key=False)], column)
+    assert seen == [[True, False]]
+
+
+def test_only_inserts_are_read_where_other_changes_are_ignored() -> None:
+    """A value that no type holds in a row that nobody takes is no reason to stop."""
+    seen: list[list[bool] | None] = []
+
+    def column(_place: int, kept: Ints | None, idle: Bools | None) -> pa.Array:
+        seen.append(None if idle is None else idle.tolist())
+        return pa.array([1] * (4 if kept is None else len(kept)))
+
+    images = np.array([Image.DELETED, Image.BEFORE, Image.AFTER, Image.INSERTED], np.int8)
+    change_table(images, [ColumnPlan(name="v", key=False)], column, inserts=True)
+    assert seen == [[True, True, False]]

@@ -74,6 +74,12 @@ def test_nothing_is_appended_of_a_dead_row() -> None:
     ]
 
 
+def test_a_deleted_row_of_a_target_without_a_key_stops_nothing() -> None:
+    """None of its values is ever appended."""
+    stopping = {"policy": OnValueError.STOP, "upserts": False}
+    assert apply(rows((NEW, 1, 5), (DEL, 2, 99_999)), **stopping) == ([(1, 5, NEW), (2, 99_999, DEL)], ())
+
+
 def test_null_takes_the_place_of_a_value() -> None:
     """Where the target allows it; the row stays."""
     assert apply(rows((UPD, 1, 99_999), (NEW, 2, 2)), policy=OnValueError.NULL) == ([(1, None, UPD), (2, 2, NEW)], ())
@@ -97,3 +103,12 @@ def test_stop_stops_at_a_value_beyond() -> None:
     """With the column, the value and the type."""
     with pytest.raises(SyncError, match=r"'n' of table 'shop\.t' holds 99999"):
         apply(rows((UPD, 1, 99_999)), policy=OnValueError.STOP)
+
+
+@pytest.mark.parametrize("policy", OnValueError)
+def test_only_inserts_are_judged_where_other_changes_are_ignored(policy: OnValueError) -> None:
+    """A target without a key that ignores updates takes none of their values."""
+    given = rows((NEW, 1, 5), (UPD, 2, 99_999), (DEL, 3, 99_999))
+    rules = ValueRules(policy=policy, bounds=(RULES.bounds[1],), upserts=False, inserts=True)
+    kept, letters = settled(given, (), rules, token="t", table="shop.t")
+    assert (kept["n"].to_pylist(), letters) == ([5, 99_999, 99_999], ())

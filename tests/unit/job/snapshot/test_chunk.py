@@ -1,6 +1,7 @@
 import dataclasses
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from syncmgr.job.snapshot.chunk import (
     ChunkPlan,
     Load,
     chunk_rows,
+    done_set,
     even_bounds,
     is_dense,
     is_older,
@@ -73,6 +75,22 @@ def test_a_done_set_is_told_in_ranges() -> None:
     """So that a thousand chunks take a word."""
     assert numbers_text({1, 2, 3, 5, 7, 8}) == "1-3,5,7-8"
     assert numbers_text(()) == ""
+
+
+@given(st.frozensets(st.integers(1, 40)))
+def test_a_done_set_names_its_plan(numbers: frozenset[int]) -> None:
+    """As a table has it."""
+    assert done_set(f"{plan_id(3, '5f0c')}:{numbers_text(numbers)}") == ("3-5f0c", numbers)
+    assert done_set("5f0c:") == ("5f0c", frozenset())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", ":1", "1-a:x", "1-a:1-", "1-a:1;2", "1-a:1-9999999", "one-a:1", "{}", "a:1:2"]
+)
+def test_a_done_set_is_not_guessed(text: str) -> None:
+    """What another engine has written is none."""
+    with pytest.raises(ValueError):
+        done_set(text)
 
 
 def test_progress_is_told() -> None:

@@ -9,7 +9,9 @@ from syncmgr.job.types.schema import SourceColumn, TargetType
 from tests.unit.job.factories import make_channel, make_source_table
 
 CHANNEL = make_channel(reads=("id", "status"))
-EXCERPT = KeyRange(way=CHANNEL.way, text="`id` > 5", columns=("id",), lake="`id` > 5", source="`id` > 5")
+EXCERPT = KeyRange(
+    way=CHANNEL.mapping_fingerprint, text="`id` > 5", columns=("id",), lake="`id` > 5", source="`id` > 5"
+)
 BIGINT = TargetType(name="BIGINT")
 
 
@@ -33,8 +35,8 @@ def test_two_parts_are_one_with_the_rows_of_both() -> None:
 def test_a_part_outlives_what_does_not_concern_its_columns(change: LakeChange) -> None:
     """It is of the channel as it is behind the statement."""
     after = replace(CHANNEL, reads=("id",))
-    assert after.way != CHANNEL.way
-    assert kept(EXCERPT, CHANNEL, after, [change]) == replace(EXCERPT, way=after.way)
+    assert after.mapping_fingerprint != CHANNEL.mapping_fingerprint
+    assert kept(EXCERPT, CHANNEL, after, [change]) == replace(EXCERPT, way=after.mapping_fingerprint)
 
 
 @pytest.mark.parametrize(

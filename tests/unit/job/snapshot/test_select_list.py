@@ -22,7 +22,11 @@ def test_every_type_that_travels_is_selected(word: str) -> None:
         (SourceColumn(name="c", type="bigint", unsigned=True), "`c`", "DECIMAL(20,0)"),
         (SourceColumn(name="c", type="float"), "`c` * 1e0", "DOUBLE"),
         (SourceColumn(name="c", type="decimal", precision=12, scale=2), "`c`", "DECIMAL(12,2)"),
-        (SourceColumn(name="c", type="decimal", precision=65, scale=30), "CAST(`c` AS CHAR)", "STRING"),
+        (
+            SourceColumn(name="c", type="decimal", precision=65, scale=30),
+            "CAST(CAST(`c` AS DECIMAL(65,30)) AS CHAR)",
+            "STRING",
+        ),
         (SourceColumn(name="c", type="datetime", precision=6), "CAST(`c` AS CHAR)", "STRING"),
         (SourceColumn(name="c", type="year"), "CAST(`c` AS UNSIGNED)", "INT"),
         (SourceColumn(name="c", type="bit", length=64), "CAST(`c` AS UNSIGNED)", "DECIMAL(20,0)"),

@@ -1,12 +1,14 @@
 import pytest
 
 from syncmgr.job.position import GtidSet, MariadbGtids
-from syncmgr.job.source_history.last_read import LastRead, other_transaction
+from syncmgr.job.source_history.last_read import LastRead, nothing_there, other_transaction
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 
-@pytest.mark.parametrize("stored", [f"{A}:5@1700000000123456", f"{A}:tag:5@0", "0-1-7@1700000000"])
+@pytest.mark.parametrize(
+    "stored", [f"{A}:5@1700000000123456", f"{A}:tag:5@0", "0-1-7@1700000000", "@17@4711@a@b.000007", f"{A}:5@1@4@b.1"]
+)
 def test_what_is_stored_is_read_back(stored: str) -> None:
     """A position keeps it as a text."""
     assert str(LastRead.parse(stored)) == stored
@@ -61,3 +63,16 @@ def test_another_transaction_is_told(found: LastRead, words: str | None) -> None
     reason = other_transaction(LastRead(f"{A}:5", 1_700_000_000_123_456), found)
     assert (reason is None) is (words is None)
     assert words is None or words in str(reason)
+
+
+def test_the_place_of_a_transaction_is_told_from_another() -> None:
+    """By its number, by the time of its commit, or since none begins there."""
+    read = LastRead("", 1_700_000_000_123_456, "binlog.000007", 4711)
+    assert other_transaction(read, LastRead("", 1_700_000_000_123_456)) is None
+    assert (
+        "the transaction at binlog.000007:4711 which the job has read was committed at 2023-11-14 22:13:20.123456"
+        in (str(other_transaction(read, LastRead("", 1_700_000_001_000_000))))
+    )
+    assert f"it has {A}:5" in str(other_transaction(read, LastRead(f"{A}:5", 0)))
+    assert "no transaction begins at binlog.000007:4711" in nothing_there(read)
+    assert LastRead(f"{A}:5", 1, "binlog.000007", 4711).elsewhere() == LastRead(f"{A}:5", 1)

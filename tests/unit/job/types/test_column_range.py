@@ -73,6 +73,7 @@ FITS = [
     (SourceColumn(name="c", type="bit", length=63), "BIGINT", True),
     (SourceColumn(name="c", type="bit", length=64), "BIGINT", False),
     (SourceColumn(name="c", type="year"), "SMALLINT", True),
+    (SourceColumn(name="c", type="year(2)"), "SMALLINT", False),
     (SourceColumn(name="c", type="year"), "TINYINT", False),
     (SourceColumn(name="c", type="decimal", precision=12, scale=2), "DECIMAL(12,2)", True),
     (SourceColumn(name="c", type="decimal", precision=12, scale=2), "DECIMAL(12,3)", False),

@@ -29,6 +29,7 @@ from syncmgr.job.types.schema import arrow_type
         ("timestamp", "timestamp"),
         ("time(6)", "time(6)"),
         ("year(4)", "year"),
+        ("year(2)", "year(2)"),
         ("char", "char(1)"),
         ("varchar(20)", "varchar(20)"),
         ("binary(6)", "binary(6)"),

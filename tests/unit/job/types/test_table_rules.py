@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.rows.batch import OP, PLACE, SEQ
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.sources.mysql.values.decoder import IMAGE
 
 
 def table(**changes: object) -> TargetTable:
@@ -74,6 +76,11 @@ def test_bad_column_names_are_refused(columns: tuple[str, ...], code: Code) -> N
     with pytest.raises(SyncError) as caught:
         table_rules.check(table(columns=made))
     assert caught.value.code is code
+
+
+def test_no_column_has_a_name_of_staged_rows() -> None:
+    """Its values would be those of ours."""
+    assert {OP, SEQ, *PLACE, IMAGE} <= table_rules.RESERVED
 
 
 def test_names_that_are_two_everywhere_are_accepted() -> None:

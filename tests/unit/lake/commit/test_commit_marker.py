@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.lake.commit.commit_marker import EpochBearing
+from syncmgr.lake.commit.commit_marker import EpochMarker
 from syncmgr.lake.iceberg.ancestry import CHUNK_MARK, EPOCH_MARK, FILES_MARK
 from syncmgr.lake.iceberg.layout import Snapshot
 
@@ -33,6 +33,6 @@ def test_a_chunk_behind_an_epoch_is_not_taken_for_it() -> None:
     """Whoever finds its epoch borne keeps the folder that its snapshot names, and deletes others: another frontend may
     have gone on with chunks, which bear the mark of the epoch, too.
     """
-    found = EpochBearing(Listed(), EPOCH).found(None)  # type: ignore[arg-type]
+    found = EpochMarker(Listed(), EPOCH).found(None)  # type: ignore[arg-type]
     assert found is not None
     assert found.marks[FILES_MARK] == "of the epoch"

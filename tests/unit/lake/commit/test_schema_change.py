@@ -7,7 +7,7 @@ import pytest
 
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RelaxField
 from syncmgr.job.types.schema import TargetType
-from syncmgr.lake.commit.schema_change import outstanding
+from syncmgr.lake.commit.schema_change import grows, outstanding
 
 INT, TEXT = TargetType(name="INT"), TargetType(name="STRING")
 ADD, DROP = AddField(name="b", type=INT), DropField(name="a")
@@ -32,3 +32,22 @@ def test_what_is_there_already_is_not_made_again(
     fields = [SimpleNamespace(name=name, type=kind) for name, kind in there.items()]
     iceberg: Any = SimpleNamespace(layout=lambda _: SimpleNamespace(fields=fields))
     assert outstanding(iceberg, None, changes) == left
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "does"),
+    [
+        ("int", "long", True),
+        ("long", "int", False),
+        ("float", "double", True),
+        ("string", "string", True),
+        ("int", "string", False),
+        ("decimal(9, 2)", "decimal(12,2)", True),
+        ("decimal(12, 2)", "decimal(9, 2)", False),
+        ("decimal(9, 2)", "decimal(12, 3)", False),
+        ("decimal(9, 0)", "long", False),
+    ],
+)
+def test_types_that_grow(old: str, new: str, *, does: bool) -> None:
+    """Iceberg's promotions, as its words for types have them."""
+    assert grows(old, new) is does

@@ -4,13 +4,19 @@ import pytest
 
 from syncmgr.job.channel.shard import Part
 from syncmgr.lake.iceberg.ancestry import (
+    CHUNK_MARK,
     DATA_FILES,
+    DONE_MARK,
     EPOCH_MARK,
+    OTHERS_MARK,
     PART_MARK,
     UPKEEP_MARK,
     has_gone,
     has_others_rows,
     is_replaced,
+    lost_chunks,
+    newest_done,
+    newest_epoch,
 )
 from syncmgr.lake.iceberg.layout import Snapshot
 
@@ -77,3 +83,64 @@ def test_before_the_first_commit() -> None:
 def test_an_epoch_that_the_token_tells(why: str, snapshots: list[Snapshot], *, gone: bool) -> None:
     """Its snapshot has been rolled back where the history is known without it; one that was cut off does not tell."""
     assert has_gone(snapshots, token="me", epoch=2) is gone, why
+
+
+def test_a_chunk_that_is_not_the_last_one() -> None:
+    """The newest snapshot of the channel shows a done-set that the table's properties have outgrown."""
+    snapshots = history((9, {}, "append"), (8, {EPOCH_MARK: OURS, CHUNK_MARK: "p:2", DONE_MARK: "p:1-2"}, "append"))
+    for done, replaced in [("p:1-2", False), ("p:1-3", True)]:
+        assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5, done=done) is replaced
+
+
+@pytest.mark.parametrize(
+    ("why", "snapshots", "lost"),
+    [
+        ("the newest one names all", history((9, {CHUNK_MARK: "p:3", DONE_MARK: "p:1-3"}, "append")), set()),
+        ("rolled back", history((9, {CHUNK_MARK: "p:2", DONE_MARK: "p:1-2"}, "append")), {3}),
+        (
+            "one each, of an earlier version",
+            history(*((n, {CHUNK_MARK: f"p:{n}"}, "append") for n in (3, 2, 1))),
+            set(),
+        ),
+        ("another plan", history((9, {CHUNK_MARK: "q:3", DONE_MARK: "q:1-3"}, "append")), {1, 2, 3}),
+        ("nothing is left that names one", history((9, {}, "replace")), {1, 2, 3}),
+    ],
+)
+def test_chunks_that_are_lost(why: str, snapshots: list[Snapshot], lost: set[int]) -> None:
+    """The properties of a table name chunks that its history has lost."""
+    assert lost_chunks(snapshots, plan="p", numbers=range(1, 4)) == lost, why
+
+
+@pytest.mark.parametrize(
+    ("why", "snapshots", "since", "epoch", "done"),
+    [
+        ("nothing at all", [], None, 0, None),
+        ("ours behind a foreign one", history((6, {}, "append"), (5, {EPOCH_MARK: OURS}, "append")), None, 2, None),
+        ("of the last known one itself", history((5, {EPOCH_MARK: OURS, DONE_MARK: "p:1"}, "append")), 5, 2, "p:1"),
+        ("not of an older one", history((6, {}, "append"), (5, {EPOCH_MARK: OURS}, "append")), 6, 0, None),
+        ("not another job's", history((6, {EPOCH_MARK: OTHERS, DONE_MARK: "p:1"}, "append")), None, 0, None),
+        (
+            "chunks before an epoch that has none",
+            history((6, {EPOCH_MARK: "me:3"}, "append"), (5, {EPOCH_MARK: OURS, DONE_MARK: "p:1-4"}, "append")),
+            None,
+            3,
+            "p:1-4",
+        ),
+    ],
+)
+def test_what_snapshots_show_without_properties(
+    why: str, snapshots: list[Snapshot], since: int | None, epoch: int, done: str | None
+) -> None:
+    """The newest epoch and done-set of a channel, from the last commit on whose answer is known."""
+    assert newest_epoch(snapshots, token="me", since=since) == epoch, why
+    assert newest_done(snapshots, token="me", since=since) == done, why
+
+
+def test_what_a_chunk_has_found_is_known_to_the_next() -> None:
+    """Rows of others before the last known chunk, which are no longer looked for; another read begins anew."""
+    found = history((5, {EPOCH_MARK: OURS, OTHERS_MARK: "p"}, "append"))
+    assert [has_others_rows(found, token="me", last_snapshot=5, plan=plan) for plan in ("p", "q", None)] == [
+        True,
+        False,
+        False,
+    ]

@@ -35,5 +35,5 @@ def test_a_column_that_a_file_lacks_has_its_initial_value(kind: str, initial: st
         Field(id=1, name="id", type="long", required=True),
         Field(id=2, name="c", type=kind, required=False, initial=initial),
     )
-    copied = columns_of(old, arrow_schema(layout(*fields)))
+    copied = columns_of(old, arrow_schema(layout(*fields).fields))
     assert copied.to_pydict() == {"id": [1, 2], "c": [shown, shown]}

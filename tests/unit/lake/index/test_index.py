@@ -7,10 +7,10 @@ import pytest
 from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.layout import Field
-from syncmgr.lake.iceberg.snapshot_files import Content
-from syncmgr.lake.index.index import IndexedFile, TableIndex
+from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.index.index import IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.index_store import IndexStore, picture
-from syncmgr.lake.index.keys import KeyShape
+from syncmgr.lake.index.keys import KeyShape, UnindexableError
 
 SHAPE = KeyShape(fields=(Field(id=1, name="id", type="long", required=True),))
 
@@ -62,3 +62,28 @@ def test_only_rows_that_are_alive_are_loaded_as_pending(tmp_path: Path) -> None:
     loaded = store.load(SHAPE)
     assert loaded is not None
     assert loaded.pending == {0: BitMap([2])}
+
+
+def deletes(spec: int, *partition: int | None) -> Content:
+    return Content(path="d", rows=1, bytes=1, sequence=2, text=json.dumps({"spec-id": spec, "partition": partition}))
+
+
+@pytest.mark.parametrize(
+    ("gone", "there", "known"),
+    [
+        (deletes(0), deletes(1, 7), True),
+        (deletes(1, 7), deletes(1, 8), True),
+        (deletes(1, None, 7), deletes(1, 8, 7), True),
+        (deletes(1, None), deletes(1, None), True),
+        (deletes(1, None), deletes(1, 8), False),
+        (deletes(1, None), deletes(0), False),
+    ],
+)
+def test_what_an_equality_delete_reaches(gone: Content, there: Content, *, known: bool) -> None:
+    """Its own partition, or all; which of the two is not known of NULL alone, if there are others."""
+    contents = Contents(snapshot=1, data=(there,), equality=(gone,))
+    if known:
+        refuse_unknown_reach(contents)
+        return
+    with pytest.raises(UnindexableError):
+        refuse_unknown_reach(contents)

@@ -106,7 +106,14 @@ from syncmgr.lake.spark.query_errors import identifier, query_error, told
             Code.QUERY_FAILED,
             "the table has no snapshot 18 any more: it was created again, or its snapshots were expired",
         ),
-        ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
+        ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "gone"),
+        (
+            "org.apache.spark.SparkException: Exception in awaitResult: \njava.lang.Oops: no XML\norg.xml.sax.X: null",
+            {},
+            None,
+            Code.QUERY_FAILED,
+            "no XML",
+        ),
     ],
 )
 def test_query_errors(text: str, parameters: dict[str, str], db: str | None, code: Code, words: str) -> None:
@@ -115,6 +122,7 @@ def test_query_errors(text: str, parameters: dict[str, str], db: str | None, cod
     assert code is error.code
     assert words in str(error)
     assert "\tat" not in str(error)
+    assert ".Oops" not in str(error)
 
 
 def test_the_last_condition_is_the_cause() -> None:

@@ -32,7 +32,7 @@ def test_partitions_stay_apart() -> None:
 
 
 def test_a_big_file_waits_for_its_like() -> None:
-    """Crumbs do not pull a bigger file into their rewrite, or each would be rewritten for ever."""
+    """Crumbs do not pull a bigger file into their rewrite, or each would be rewritten forever."""
     crumbs = [file(n) for n in range(FEWEST_FILES)]
     assert numbers([*crumbs, file(99, 20 * 1024 * KB)]) == [list(range(FEWEST_FILES))]
 

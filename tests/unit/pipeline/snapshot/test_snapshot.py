@@ -9,8 +9,8 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import ChannelState, Stop, Verdict
-from syncmgr.job.ddl.ddl_step import DdlStep
-from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange
+from syncmgr.job.ddl.ddl_step import READ_AGAIN, DdlStep
+from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RenameField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
@@ -150,7 +150,7 @@ class CountingLake:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_whole(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str) -> None:
         """It always is."""
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
@@ -529,7 +529,7 @@ def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
     waited: list[bool] = []
 
     def follow() -> None:
-        with snapshot.begun_anew(step):
+        with snapshot.begun_anew(step, END):
             waited.append(held(snapshot, "two") is not None)
             snapshot.read_as([altered])
 
@@ -552,7 +552,7 @@ def test_what_waits_may_be_committed_only_while_a_statement_is_followed() -> Non
     snapshot = bench.run()
     step = DdlStep(statement="", changes={"two": (DropField(name="x"),)})
     assert held(snapshot, "two") is not None
-    with snapshot.begun_anew(step):
+    with snapshot.begun_anew(step, END):
         assert held(snapshot, "two") is None
     assert held(snapshot, "two") is not None
 
@@ -567,8 +567,36 @@ def test_rows_that_were_read_in_another_way_count_as_none() -> None:
     snapshot.join()
     assert bench.lake.commits == [("two", 1)]
     step = DdlStep(statement="", changes={"one": (DropField(name="x"),), "two": (DropField(name="x"),)})
-    with snapshot.begun_anew(step):
+    with snapshot.begun_anew(step, END) as followed:
         assert bench.loads.known["one"].upper == bench.loads.known["two"].upper == END
+    assert followed.resynced == {"two"}
+
+
+@pytest.mark.parametrize(("offset", "is_read"), [(99, True), (100, True), (101, False)])
+def test_rows_that_a_statement_may_have_preceded_are_read_again(offset: int, *, is_read: bool) -> None:
+    """They were read by the names of after it, and following it would change them once more."""
+    bench = anew()
+    snapshot = bench.run()
+    until(lambda: bench.loads.known["two"].upper == END)
+    snapshot.join()
+    step = DdlStep(statement="", changes={"two": (RenameField(old="a", new="b"),)}, done={"two": "renamed"})
+    with snapshot.begun_anew(step, replace(END, offset=offset)) as followed:
+        assert (followed != step) == is_read
+    assert followed.resynced == ({"two"} if is_read else set())
+    assert followed.done["two"] == ("renamed; " + READ_AGAIN if is_read else "renamed")
+    assert followed.changes == step.changes
+
+
+def test_a_table_that_is_renamed_while_it_is_read_is_read_from_the_beginning() -> None:
+    """Another table may have had its name when a chunk was read."""
+    bench = anew()
+    bench.ending.set()
+    snapshot = bench.run()
+    two = bench.options.channels[1]
+    bench.loads.known["two"] = Load(token="two", replaces=True, done=frozenset({1}))
+    renamed = replace(two, source=replace(two.source, name="other"))
+    with snapshot.begun_anew(DdlStep(statement="", channels={"two": renamed}), END):
+        assert not bench.loads.known["two"].done
 
 
 @pytest.mark.parametrize(
@@ -579,7 +607,7 @@ def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept:
     """Or all rows, where its condition names what the statement has changed."""
     bench = anew()
     two = bench.options.channels[1]
-    excerpt = KeyRange(way=two.way, text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
+    excerpt = KeyRange(way=two.mapping_fingerprint, text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
     bench.loads.known["two"] = Load(token="two", replaces=True, excerpt=excerpt)
     altered = replace(two, reads=("id", "status"))
     step = DdlStep(statement="", channels={"two": altered}, changes={"two": (change,)})
@@ -597,11 +625,11 @@ def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept:
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
     snapshot.run(bench.ending, lambda: None)
     assert entered.wait(HANG_SECOND)
-    with snapshot.begun_anew(step):
+    with snapshot.begun_anew(step, END):
         snapshot.read_as([altered])
     until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
-    assert excerpts == [excerpt, replace(excerpt, way=altered.way) if is_kept else None]
+    assert excerpts == [excerpt, replace(excerpt, way=altered.mapping_fingerprint) if is_kept else None]
     assert f"plan 1000 {excerpt.source}" in bench.source.asked
 
 

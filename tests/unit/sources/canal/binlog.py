@@ -83,7 +83,7 @@ class FakeChanges:
         self.altered = altered
         self.told: SourceTable | None = None
 
-    def decode(self, _unheld: object = None) -> pa.Table:
+    def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         raise NotImplementedError
 
 

@@ -147,3 +147,30 @@ def test_what_is_dropped_before_the_position_is_met_is_not_acked(*, keyed: bool)
     assert not met.sorter.doubtful
     met.feed(log.transaction("y"))
     assert met.sorter._history._joined
+
+
+@pytest.mark.parametrize(("second", "stops"), [(5, True), (0, True), (-1, False)])
+def test_rows_without_a_key_stop_where_a_file_far_on_is_no_younger(second: int, *, stops: bool) -> None:
+    """A standby with more files repeats what is but a few seconds old: between two of them a server's own time goes
+    on.
+    """
+    log, sorting = primary(), Sorting(keyed=False)
+    sorting.feed(log.transaction("x"))
+    further = standby(log, "binlog.000008", 1_000, second).transaction("x")
+    if not stops:
+        assert sorting.values(further) == ["x"]
+        return
+    with pytest.raises(SyncError, match="would be appended twice"):
+        sorting.feed(further)
+    assert sorting.taken() == []
+
+
+def test_rows_with_a_key_are_not_applied_again_for_a_few_seconds() -> None:
+    """Nor are those without one where the next file begins with a session that began a little earlier."""
+    log, keyed = primary(), Sorting()
+    keyed.feed(log.transaction("x"))
+    [again] = keyed.feed(standby(log, "binlog.000008", 1_000, 5).transaction("x"))
+    assert again.end.whole
+    unkeyed = Sorting(keyed=False)
+    unkeyed.feed(log.transaction("y"))
+    assert unkeyed.values(standby(log, "binlog.000006", 1_000, 5).transaction("z")) == ["z"]

@@ -6,16 +6,25 @@ Must not know: how a dump is read.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
-from syncmgr.job.source_history.last_read import LastRead, other_transaction
+from syncmgr.job.source_history.last_read import LastRead, nothing_there, other_transaction
 from syncmgr.job.source_history.resumability import WITHOUT_GTID, left_out_for_good, other_history, why_not_resumable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
-from syncmgr.sources.mysql.binlog.continuation.first_events import Stream, made_at, place_before, transaction_in_place
+from syncmgr.sources.mysql.binlog.continuation.first_events import (
+    Stream,
+    made_at,
+    place_before,
+    transaction_at_begin,
+    transaction_in_place,
+)
 from syncmgr.sources.mysql.binlog.continuation.left_out import left_out
 from syncmgr.sources.mysql.server.server import Server
-from syncmgr.sources.mysql.wire import FIRST_OFFSET
+from syncmgr.sources.mysql.wire import FIRST_OFFSET, MOST_OFFSET
+
+PLACE_WITHOUT_GTIDS: Final = "the place of the job is known by file and offset alone"
 
 
 class LeftOutError(SyncError):
@@ -55,13 +64,17 @@ class Continuation:
             self._refuse_gap(gtids)
         self._files = self._server.binlog_files() if self._was_read_from() else {}
         self._refuse_other_history()
-        if gtids:
-            self._refuse_other_transaction()
+        last = LastRead.parse(self._start.last)
+        if last is not None and last.file in self._files:
+            self._refuse_other_in_place(last)
+        elif last is not None and last.gtid and gtids:
+            self._refuse_other_transaction(last)
 
     def _refuse_foreign_coordinate(self) -> None:
         """Without GTIDs on both sides only file and offset determine the place, and those belong to one server."""
         if self._start.server and self._start.server != self._server.id:
-            reason = f"it was read from server {self._start.server}, this is {self._server.id}, and it has no GTIDs"
+            without = PLACE_WITHOUT_GTIDS if self._server.by_gtid else "it has no GTIDs"
+            reason = f"it was read from server {self._start.server}, this is {self._server.id}, and {without}"
             raise self._position_lost(reason)
         if self._start.gtids and not self._start.file:
             reason = "gtid_mode is not ON, and the place of the job is known by GTIDs alone; set it ON"
@@ -98,14 +111,33 @@ class Continuation:
             lost = self._position_lost(left_out_for_good(passed))
             raise LeftOutError(lost.code, **lost.context)
 
-    def _refuse_other_transaction(self) -> None:
+    def _refuse_other_in_place(self, last: LastRead) -> None:
+        """For the server that was read: set back with its memory, it has the same files with other contents.
+
+        If its gtid_mode now excludes that transaction, it does not send it, and is trusted.
+        """
+        if last.begin >= MOST_OFFSET:
+            return
+        try:
+            with self._another(Position(file=last.file, offset=last.begin)) as stream:
+                found = transaction_at_begin(stream, self._read_timeout)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNSUPPORTED:
+                raise
+            return
+        if found is None and last.file not in self._server.binlog_files():
+            return  # it was purged meanwhile
+        reason = nothing_there(last) if found is None else other_transaction(last, found)
+        if reason is not None:
+            raise self._position_lost(reason)
+
+    def _refuse_other_transaction(self, last: LastRead) -> None:
         """For a server that was not itself read up to here: GTIDs say that it has these numbers, not the same
         transactions.
 
         It cannot show what it has purged, nor show anything if nothing arrives: then it is trusted.
         """
-        last = LastRead.parse(self._start.last)
-        if last is None or self._server.in_galera or self._start.file in self._files:
+        if self._server.in_galera or self._start.file in self._files:
             return
         begin = place_before(self._connection, last, mariadb=self._server.mariadb)
         if begin is None:

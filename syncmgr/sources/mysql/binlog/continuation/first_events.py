@@ -8,14 +8,16 @@ import time
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
 from syncmgr.job.source_history.last_read import LastRead
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, query
-from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.continuation import gtid_events
 
 MARIADB_HAS: Final = "SELECT @@global.gtid_binlog_pos executed, '' purged"
+BEFORE_ALL: Final = frozenset({wire.ROTATE, wire.FORMAT_DESCRIPTION, wire.HEARTBEAT, wire.HEARTBEAT_V2})
+UNREADABLE: Final = frozenset({Code.SOURCE_PROTOCOL, Code.SOURCE_POSITION_LOST})  # an event does not begin there
 MYSQL_HAS: Final = "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged"
 
 
@@ -66,12 +68,28 @@ def transaction_in_place(stream: Stream, last: LastRead, timeout: float) -> Last
     """The transaction that the server has at the place of `last`; None: it does not show one."""
     try:
         for event in _events(stream, timeout):
-            found = events.begun(event)
-            if found is not None and (found.gtid == last.gtid or last.replaces(found.gtid)):
+            found = gtid_events.begun(event)
+            if found is not None and found.gtid and (found.gtid == last.gtid or last.replaces(found.gtid)):
                 return found
     except SyncError:  # only now does MariaDB say that it has purged it
         return None
     return None
+
+
+def transaction_at_begin(stream: Stream, timeout: float) -> LastRead | None:
+    """The transaction with which the stream begins, at a place in a file; None: none begins there.
+
+    Raises what `silent` gives if nothing arrives in time, and SOURCE_UNSUPPORTED if the server does not send it.
+    """
+    try:
+        for event in _events(stream, timeout):
+            if not (event[4] in BEFORE_ALL or event[17] & wire.FLAG_ARTIFICIAL):
+                return gtid_events.begun(event)
+    except SyncError as error:
+        if error.code in UNREADABLE:
+            return None
+        raise
+    raise stream.silent(timeout)
 
 
 def _events(stream: Stream, timeout: float) -> Iterator[memoryview]:

@@ -26,12 +26,13 @@ from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.continuation.continuation import Continuation, position_lost
+from syncmgr.sources.mysql.binlog.continuation.gtid_events import encode_gtids
 from syncmgr.sources.mysql.binlog.dump.packets import Chunk, NoEventError, Packets, TooLargeError
-from syncmgr.sources.mysql.binlog.events import encode_gtids
 from syncmgr.sources.mysql.binlog.sessions import Begun
+from syncmgr.sources.mysql.server.grants import REPLICATION_SLAVE, Lacking, grants_missing
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.server_settings import settings_of
-from syncmgr.sources.mysql.wire import FIRST_OFFSET, MalformedEventError
+from syncmgr.sources.mysql.wire import FIRST_OFFSET, MOST_OFFSET, MalformedEventError
 
 THROUGH_GTID: Final = 4
 SILENCE_SECOND: Final = 20.0
@@ -78,7 +79,7 @@ class BinlogStream:
         try:
             self._connection = connect(address, opened)
             self._socket: socket.socket = self._connection._sock  # noqa: SLF001
-            with naming_failures(address), self._closed_on_failure():
+            with naming_failures(address), self._closed_on_failure(), self._naming_all_grants():
                 self._open(options)
         except SyncError as error:
             if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
@@ -122,6 +123,17 @@ class BinlogStream:
         else:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
 
+    @contextlib.contextmanager
+    def _naming_all_grants(self) -> Iterator[None]:
+        """Whoever gives the first one that is missing is not sent back for the next one."""
+        try:
+            yield
+        except SyncError as error:
+            if error.code is not Code.SOURCE_GRANT_MISSING:
+                raise
+            lacking = lacking_to_read(self._address, Server(self._address, self._connection), self._options.server_id)
+            raise (grants_missing(self._address, self._connection, lacking) if lacking else error) from error
+
     def _sessions_from(self, server: Server) -> Begun | None:
         """Those that begin after this connection. Nodes of Galera write what sessions of other nodes did, and may share
         an id.
@@ -143,7 +155,7 @@ class BinlogStream:
 
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
-        if offset >= 1 << 32:
+        if offset >= MOST_OFFSET:
             raise position_lost(self._address, self._start, "it is beyond 4 GiB of its file, where only GTIDs reach")
         self.place = None if by_gtid else offset
         self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
@@ -219,7 +231,7 @@ class BinlogStream:
                 error = SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=unsent(message))
                 return StreamLostError(error) if self.place is None else error  # the next one may go by file
             case _:
-                return self._broken(message)
+                return DumpFailedError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=message)
 
     def silent(self, seconds: float, came: int = 0) -> StreamLostError:
         """`came`: the bytes of an event that has not fully arrived."""
@@ -253,8 +265,28 @@ class BinlogStream:
             self._connection.drop()
 
 
+class DumpFailedError(SyncError):
+    """The server cannot read its binlog further. If that was reset meanwhile, a new connection finds the reason."""
+
+
 class DuplicateServerIdError(Exception):
     """Another replica connected with our server id."""
+
+
+def lacking_to_read(address: MysqlAddress, server: Server, server_id: int) -> list[Lacking]:
+    """What is missing for the binlog, apart from the tables."""
+    return [*_unregistrable(address, server_id), *server.hidden()]
+
+
+def _unregistrable(address: MysqlAddress, server_id: int) -> Iterator[Lacking]:
+    """On a separate connection: a registered one is a replica."""
+    with contextlib.closing(connect(address)) as connection:
+        try:
+            register(address, connection, server_id)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_GRANT_MISSING:
+                raise
+            yield Lacking(REPLICATION_SLAVE)
 
 
 def register(address: MysqlAddress, connection: Connection, server_id: int) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.continuation import gtid_events
 from syncmgr.sources.mysql.binlog.routing.table_routes import TableRoutes
 from syncmgr.sources.mysql.binlog.routing.transactions import Transactions
 from syncmgr.sources.mysql.binlog.sessions import Begun
@@ -35,6 +36,7 @@ class FileEvents:
             self._gtids.forget()
         if self._coordinates.server and self._coordinates.server != server:
             self._unlogged.sessions_ended()  # of the other one
+            self._gtids.forget_files()
         self._coordinates.connected(server, shares_id=shares_id)
 
     def rotate(self, data: memoryview, start: int, end: int) -> None:
@@ -77,13 +79,13 @@ class FileEvents:
 
     def previous_gtids(self, data: memoryview, start: int, end: int) -> None:
         if self._by_gtid and self._gtids.executed is None and self._coordinates.offset <= FILE_HEAD:
-            self._gtids.executed = events.previous_gtids(bytes(data[start:end]))
+            self._gtids.executed = gtid_events.previous_gtids(bytes(data[start:end]))
         self.outside(data, start, end)
 
     def mariadb_gtid_list(self, data: memoryview, start: int, end: int) -> None:
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL
         if self._gtids.executed is None and not artificial and self._coordinates.offset <= FILE_HEAD:
-            self._gtids.executed = events.mariadb_gtid_list(bytes(data[start:end]))
+            self._gtids.executed = gtid_events.mariadb_gtid_list(bytes(data[start:end]))
         self.outside(data, start, end)
 
     def outside(self, data: memoryview, start: int, _end: int) -> None:

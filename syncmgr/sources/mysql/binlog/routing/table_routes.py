@@ -17,7 +17,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscribed, Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer
 from syncmgr.sources.mysql.wire import MalformedEventError
 
-MAX_ROUTES: Final = 4096  # table ids remembered; every statement declares its own again
+MAX_ROUTES: Final = 4096  # table ids remembered; a statement declares all of its own before its first row
 PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
 _U64 = struct.Struct("<Q").unpack_from
 
@@ -52,13 +52,15 @@ class TableRoutes:
         self.forget()
 
     def table_map(self, data: memoryview, start: int, end: int) -> None:
-        if len(self._routes) > MAX_ROUTES:
-            self._routes.clear()
+        table_id = _table_id(data, start)
+        self._routes.pop(table_id, None)  # the last one declared is the last one forgotten
+        if len(self._routes) >= MAX_ROUTES:
+            del self._routes[next(iter(self._routes))]
         body, known = bytes(data[start + 27 : end]), self._subscriptions
         early = False
         if known.begin_later and self._open.branch is None:  # rows of an XA transaction count at its end
             early = known.is_early(body, self._gtids.open, self._coordinates.after(data, start))
-        self._routes[_table_id(data, start)] = None if early else known.of(body)
+        self._routes[table_id] = None if early else known.of(body)
 
     def rows(self, data: memoryview, start: int, end: int) -> bool:
         """Whether no more rows are to be taken."""

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.continuation import gtid_events
 from syncmgr.sources.mysql.binlog.routing.coordinates import Coordinates
 from syncmgr.sources.mysql.binlog.routing.executed_gtids import ExecutedGtids
 from syncmgr.sources.mysql.binlog.routing.open_transaction import OpenTransaction
+from syncmgr.sources.mysql.binlog.routing.xa import Branches
 from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer
-from syncmgr.sources.mysql.binlog.xa import Branches
 
 if TYPE_CHECKING:
     from syncmgr.job.ddl.ddl import Table
@@ -78,29 +79,38 @@ class Transactions:
 
     def gtid(self, data: memoryview, start: int, end: int) -> None:
         self.gtids.open_uuid(data, start, end)
-        self.open.committed_at = events.committed_at(data[start:end])
+        self._begins(data, start)
+        self.open.committed_at = gtid_events.committed_at(data[start:end])
         self.open.has_begun = False
 
     def tagged(self, data: memoryview, start: int, end: int) -> None:
         event = bytes(data[start:end])
         self.gtids.open_tagged(event)
-        self.open.committed_at = events.tagged_committed_at(event)
+        self._begins(data, start)
+        self.open.committed_at = gtid_events.tagged_committed_at(event)
         self.open.has_begun = False
 
     def anonymous(self, data: memoryview, start: int, end: int) -> None:
-        self.gtids.open = None
-        self.open.committed_at = events.committed_at(data[start:end])
+        self.gtids.open_nameless(bytes(data[start:end]))
+        self._begins(data, start)
+        self.open.committed_at = gtid_events.committed_at(data[start:end])
         self.open.has_begun = False
 
     def mariadb_gtid(self, data: memoryview, start: int, end: int) -> None:
         event = bytes(data[start:end])
-        domain, server, seq, flags = events.mariadb_gtid(event)
+        domain, server, seq, flags = gtid_events.mariadb_gtid(event)
         self.gtids.open_mariadb((domain, server, seq), event)
+        self._begins(data, start)
         self.coordinates.pass_event(data, start)  # from 11.8 on events inside of the transaction have no place
         self.open.has_begun = not flags & events.MARIADB_STANDALONE
         self.open.alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:
             self.begin_xa(events.mariadb_xid(event))
+
+    def _begins(self, data: memoryview, start: int) -> None:
+        """The transaction of this event; where nodes share an id, nobody knows whose files they are."""
+        if not self.coordinates.shares_id:
+            self.gtids.begins_at(self.coordinates.file, self.coordinates.begin_of(data, start))
 
     def xid(self, data: memoryview, start: int, _end: int) -> None:
         self.end(data, start)

@@ -1,6 +1,7 @@
 """What a person or a tool types to be called: MySQL's words about times, texts and Status, asked of SQLite."""
 
 import datetime as dt
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,6 +11,7 @@ from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.errors import Code, SyncError
 from tests.unit.console.statements.local.test_local_select import asker
 
+PAGE: Final = (Path(__file__).parents[5] / "docs" / "first_night.md").read_text()
 STATUS: Final = (
     '{"lag_second": 75.5, "needs_operator": true, "torn": false, "server": "db:3306", "advice": "Fix \\"it\\"", '
     '"resume_at": null, "stopped": {"a.b": {"error": 20112}}, "behind": {}, "list": [1, {"b": 3}], "text": "5"}'
@@ -139,6 +141,30 @@ def test_an_alias_compares_as_its_value() -> None:
     assert asked(f"{lag} HAVING lag > 60 ORDER BY lag DESC") == [("job1", 75.5)]
     assert asked(f"{lag} HAVING lag > 100") == []
     assert [name for name, _ in asked(f"{lag} ORDER BY lag DESC")] == ["job1", "quiet"]
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "made", "alerts"),
+    [
+        ("RUNNING", '{"needs_operator": false, "lag_second": 5}', "2026-01-01 00:00:00", False),
+        ("RUNNING", '{"needs_operator": false, "lag_second": 601}', "2026-01-02 03:00:00", True),
+        ("PAUSED", '{"needs_operator": true, "lag_second": null}', "2026-01-02 03:00:00", True),
+        ("RUNNING", QUIET, "2026-01-02 03:00:00", False),
+        ("RUNNING", QUIET, "2026-01-02 02:00:00", True),
+        ("CANCELLED", QUIET, "2026-01-02 02:00:00", False),
+    ],
+)
+def test_the_alert_of_the_first_night(state: str, status: str, made: str, *, alerts: bool) -> None:
+    """As the page has it: also of a job whose first rows do not come, which has no lag yet."""
+    alert = PAGE.partition("```sql alert.sql\n")[2].partition("```")[0]
+    names = ("JOB_SCHEMA", "JOB_NAME", "STATE", "STATUS", "CREATE_TIME")
+    found = question(alert.rstrip().removesuffix(";"), asker())
+    assert found is not None
+    with SqliteEngine() as lite:
+        lite.attach("information_schema")
+        columns = tuple((name, "TEXT COLLATE NOCASE") for name in names)
+        lite.add('"information_schema"."sync_jobs"', columns, [("demo", "job1", state, status, made)])
+        assert len(lite.ask(found.sql)[1]) == alerts
 
 
 def test_now_is_of_the_clock_of_what_is_shown() -> None:

@@ -36,7 +36,7 @@ def test_the_query_that_was_cancelled_first_counts() -> None:
 
 
 def test_a_time_without_a_core_is_excused_for_the_most_part() -> None:
-    """A fifth of any time counts: an engine that takes all cores for ever is late in the end."""
+    """A fifth of any time counts: an engine that takes all cores forever is late in the end."""
     assert excused(10.0, 0.0) == 0.0
     assert excused(10.0, 5.0) == 5.0
     assert excused(10.0, 10.0) == 8.0

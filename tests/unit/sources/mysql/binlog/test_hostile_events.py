@@ -15,8 +15,8 @@ from mysqlddl.words import UnclearError
 from syncmgr.job.position import MAX_TEXT, GtidSet, MariadbGtids, Position
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.binlog import events
-from syncmgr.sources.mysql.binlog.events import MAX_GTID_BYTES
+from syncmgr.sources.mysql.binlog.continuation import gtid_events
+from syncmgr.sources.mysql.binlog.continuation.gtid_events import MAX_GTID_BYTES
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.routing import executed_gtids
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
@@ -109,9 +109,9 @@ def test_sets_of_gtids_are_bounded() -> None:
     """In events, in answers, and by what transactions add."""
     previous = event(wire.PREVIOUS_GTIDS, 100, struct.pack("<Q", 1) + bytes(MAX_GTID_BYTES))
     with pytest.raises(OversizeError):
-        events.previous_gtids(previous)
+        gtid_events.previous_gtids(previous)
     with pytest.raises(OversizeError):
-        events.mariadb_gtid_list(previous)
+        gtid_events.mariadb_gtid_list(previous)
     for kind in (GtidSet, MariadbGtids):
         with pytest.raises(ValueError, match="GTIDs of"):
             kind.parse("0" * (MAX_TEXT + 1))

@@ -15,6 +15,7 @@ from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.cutoff import Gtid
 from syncmgr.sources.mysql.binlog.events import Query, xid_of
 from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.routing.table_routes import MAX_ROUTES
 from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
@@ -307,3 +308,15 @@ def test_rows_without_a_place_stand_behind_the_begin_of_their_transaction() -> N
     for each in (begin, rows):
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert early.places == [342]
+
+
+def test_a_statement_on_two_tables_finds_both_however_many_tables_there_are() -> None:
+    """Its table maps stand before its first row: whichever is forgotten, it is none of the last ones."""
+    router = fed()
+    for first in range(1, 3 * MAX_ROUTES, 2):
+        ids = [first.to_bytes(6, "little"), (first + 1).to_bytes(6, "little")]
+        maps = [event(wire.TABLE_MAP, 200, each + b"\1\0\1d\0\1t\0\0\0") for each in ids]
+        rows = [event(wire.WRITE_V2, 200, each + bytes(6)) for each in ids]
+        for each in (*maps, *rows):
+            router.feed(memoryview(each), [(0, len(each))], 0)
+    assert not router.ready

@@ -2,7 +2,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.sources.mysql.binlog import events
-from syncmgr.sources.mysql.binlog.xa import Branches
+from syncmgr.sources.mysql.binlog.routing.xa import Branches
 from syncmgr.sources.mysql.wire import MalformedEventError
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog.continuation.gtid_events import encode_gtids
 from syncmgr.sources.mysql.binlog.dump.packets import Packets
 from syncmgr.sources.mysql.binlog.dump.stream import (
     BinlogStream,
@@ -15,7 +16,6 @@ from syncmgr.sources.mysql.binlog.dump.stream import (
     StreamLostError,
     StreamOptions,
 )
-from syncmgr.sources.mysql.binlog.events import encode_gtids
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

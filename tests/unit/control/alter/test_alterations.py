@@ -7,15 +7,16 @@ import pytest
 
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
-from syncmgr.control.alter.resync import Resyncs
+from syncmgr.control.alter.resync import LookedAt, Resyncs
 from syncmgr.control.planning import Planner
+from syncmgr.control.sync_request import Plan
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription, MappedColumn
 from syncmgr.job.channel.patterns import Found
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
-from syncmgr.job.epoch import Epoch
+from syncmgr.job.epoch import Backlog, Epoch
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.show_sync import Figures
@@ -25,6 +26,7 @@ from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, TargetType
+from syncmgr.job.types.target import parse_type
 from syncmgr.meta.channels import ChannelProgress
 from syncsql import LeaveTable, Name, RenameSync, ResyncTable, SettleDdl, parse
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
@@ -34,6 +36,7 @@ STATEMENT = (
     "CREATE SYNC demo.job1 (FROM shop.orders INTO orders, FROM shop.lines INTO lines) FROM BINLOG (type = mysql)"
 )
 LINES = make_channel(token="lines", source=make_source_table(name="lines"), target="lines")
+TARGET = make_target(name="lines", writers=("lines",))
 RESYNC = ResyncTable(job=Name(name="job1"), table=Name(db="shop", name="lines"))
 
 
@@ -58,6 +61,9 @@ class Shelf:
     excerpts: dict[str, KeyRange | None] = field(default_factory=dict)
     open: dict[str, Load] = field(default_factory=dict)
     pending: list[Epoch] = field(default_factory=list)
+    behind: dict[str, Backlog] = field(default_factory=dict)
+    stale: dict[str, float] = field(default_factory=dict)
+    target: TargetTable | None = None
 
     def altering(self) -> Alterations:
         return Alterations(self, self.resyncs())
@@ -93,6 +99,9 @@ class Shelf:
     def progress(self, job_id: int) -> Mapping[str, ChannelProgress]:
         return {token: ChannelProgress(token=token, last_snapshot=1, last_epoch=1) for token in ("token-1", "lines")}
 
+    def waiting(self, job_id: int) -> Mapping[str, Backlog]:
+        return self.behind
+
     def intents(self, job_id: int) -> Sequence[Epoch]:
         return self.pending
 
@@ -108,11 +117,13 @@ class Shelf:
         leaving: Collection[str] = (),
         resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
+        stale: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.saved.append(job)
         self.marked = {"leaving": tuple(leaving), "resyncing": tuple(resyncing)}
         self.excerpts = dict(resyncing)
         self.changed += changed
+        self.stale |= stale
 
     @property
     def loads(self) -> "Shelf":
@@ -123,7 +134,7 @@ class Shelf:
 
     def table(self, db: str, name: str) -> TargetTable:
         assert (db, name) == (LINES.target_db, LINES.target)
-        return make_target(name=name)
+        return self.target or TARGET
 
 
 def _unused(kind: type[Planner]) -> Planner:
@@ -191,7 +202,8 @@ def test_a_part_of_a_table_is_read_anew() -> None:
 @pytest.mark.parametrize(
     ("where", "job", "load", "reason"),
     [
-        ("status = 'x'", job_of(), Load(token="lines", upper=NOW), "not in the key of the target"),
+        ("status = 'x'", job_of(), Load(token="lines", upper=NOW, caught_up=True), "not in the key of the target"),
+        ("id > 5", job_of(), Load(token="lines", upper=NOW), "its rows are being read"),
         ("id > 5", job_of(), Load(token="lines"), "its rows are being read"),
         ("id > 5", job_of(), Load(token="lines", replaces=True), "its rows are being read"),
         (
@@ -240,7 +252,7 @@ def test_a_part_is_refused_where_resume_would_not_get_on(code: Code, *, refused:
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
     """What it has missed comes with its rows; a column that it has got meanwhile comes with them, too."""
     stop = Stop(reason="its rows were cut", synced_until=40.0)
-    stopped = replace(LINES, stopped=stop, follows=True)
+    stopped = replace(LINES, stopped=stop, takes_new_columns=True)
     shelf, job = Shelf(), job_of(make_channel(), stopped)
     altering = shelf.altering()
     again = shelf.resyncs().looked_at(job, RESYNC)
@@ -264,6 +276,87 @@ def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() ->
     assert again is not None
     assert again.renewal is not None
     assert (again.renewal.channel.after, again.renewal.stale_since) == (NOW, 70.0)
+
+
+MONEY = replace(
+    LINES,
+    columns=(*LINES.columns, MappedColumn(target="amount", expression="`amount`")),
+    reads=("id", "amount"),
+    takes_new_columns=True,
+)
+
+
+def target_with(name: str, kind: TargetType) -> TargetTable:
+    return replace(TARGET, columns=tuple(replace(c, type=kind) if c.name == name else c for c in TARGET.columns))
+
+
+@pytest.mark.parametrize("kind", ["INT", "BOOLEAN", "DOUBLE", "DECIMAL(12,1)", "DECIMAL(10,2)"])
+def test_a_target_whose_column_another_engine_has_made_narrower_is_renewed(kind: str) -> None:
+    """While the job runs and has not noticed: the rows come with a column that holds them, and a part of the rows is
+    not enough.
+    """
+    shelf, job = Shelf(target=target_with("amount", parse_type(kind))), job_of(make_channel(), MONEY)
+    with pytest.raises(SyncError, match="another engine has replaced its target") as raised:
+        alter(shelf, job, of_excerpt("id > 5"))
+    assert raised.value.code is Code.RESYNC_WHERE
+    assert alter(shelf, job, RESYNC)
+    [renewal] = shelf.changed
+    assert renewal.changes[-1].type == TargetType(name="DECIMAL", args=(12, 2))  # type: ignore[union-attr]
+
+
+def test_a_target_that_is_another_table_is_renewed() -> None:
+    """Before the job has noticed: its next commit into it, which would pause it, comes after the rows. Where several
+    tables fill it, it takes a new job.
+    """
+    shelf = Shelf(target=make_target(name="lines"))
+    with pytest.raises(SyncError, match="another engine has replaced its target"):
+        alter(shelf, job_of(), of_excerpt("id > 5"))
+    assert alter(shelf, job_of(), RESYNC)
+    shelf.target = replace(TARGET, is_unused=True)
+    assert alter(shelf, job_of(), RESYNC)
+    assert [renewal.channel.after for renewal in shelf.changed] == [NOW, NOW]
+    db = MappedColumn(target="status", expression="'shop'", constant="shop")
+    shelf.changed.clear()
+    assert alter(shelf, job_of(make_channel(), replace(LINES, columns=(*LINES.columns, db))), RESYNC)
+    assert not shelf.changed
+
+
+def test_a_target_that_was_narrower_from_the_start_is_not_renewed() -> None:
+    """Each of its values is checked, whatever the type."""
+    shelf = Shelf(target=target_with("amount", TargetType(name="INT")))
+    assert alter(shelf, job_of(make_channel(), MONEY, properties={"on_value_error": "null"}), RESYNC)
+    assert not shelf.changed
+
+
+def test_a_key_that_another_engine_has_made_inexact_is_not_read_into() -> None:
+    """Two rows of the source would be one."""
+    shelf = Shelf(target=target_with("id", TargetType(name="DOUBLE")))
+    with pytest.raises(SyncError, match="'id' is DOUBLE, and bigint does not fit it") as raised:
+        alter(shelf, job_of(make_channel(), MONEY), RESYNC)
+    assert raised.value.code is Code.RESYNC_COLUMNS
+    assert not shelf.saved
+
+
+def test_a_table_that_is_behind_is_as_old_as_what_waits() -> None:
+    """Until its rows are there: what waits for it was read, and is in no target."""
+    shelf = Shelf(behind={"lines": Backlog(epochs=1, bytes=1, since=50.0)})
+    again = shelf.resyncs().looked_at(job_of(state=JobState.PAUSED_BY_ERROR), RESYNC)
+    assert again is not None
+    assert again.renewal is not None
+    assert again.renewal.stale_since == 50.0
+
+
+@pytest.mark.parametrize(("stored", "since"), [(None, 70.0), (90.0, 90.0)])
+def test_a_table_without_a_key_is_as_old_as_its_job_was(stored: float | None, since: float) -> None:
+    """Until its rows are there: no change of it is read before the point at which they are. One with a key follows."""
+    keyless = replace(LINES, keys=(), source_keys=())
+    shelf = Shelf()
+    looked_at = LookedAt(target=TARGET)
+    shelf.resyncs().store(job_of(make_channel(), keyless, synced_until=stored), RESYNC, looked_at)
+    assert shelf.stale == {"lines": since}
+    with_key = Shelf()
+    assert alter(with_key, job_of(), RESYNC)
+    assert with_key.stale == {}
 
 
 def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
@@ -313,7 +406,7 @@ def test_the_last_table_does_not_leave() -> None:
 
 def test_a_table_whose_target_was_dropped_is_named_no_more() -> None:
     """A pattern may mean it again when it comes again; where no other is left, the job ends."""
-    shelf, dropped = Shelf(), replace(LINES, gone=True, dropped=True)
+    shelf, dropped = Shelf(), replace(LINES, source_dropped=True, dropped=True)
     assert shelf.altering().let_go(job_of())
     assert shelf.saved == []
     assert shelf.altering().let_go(job_of(make_channel(), dropped))
@@ -334,6 +427,17 @@ def test_a_name_is_free_or_refused() -> None:
     with pytest.raises(SyncError) as raised:
         Shelf(others=(make_job(name="job2"),)).altering().alter(job_of(), node)
     assert raised.value.code is Code.JOB_EXISTS
+
+
+def test_a_table_is_not_added_to_a_job_that_cannot_continue() -> None:
+    """Its rows would never come: the position of the job is lost for all of its tables, as RESYNC says."""
+    fail = FailMsg(type=FailType.SUBMIT_FAIL, code=Code.SOURCE_POSITION_LOST.number, message="lost", at=1.0)
+    job = job_of(state=JobState.PAUSED_BY_ERROR, fail=fail)
+    [parsed] = parse("ALTER SYNC JOB demo.job1 ADD TABLE FROM shop.new INTO new")
+    plan = Plan(channels=(), inspected=Facts(()), made=())  # type: ignore[arg-type]
+    with pytest.raises(SyncError, match=r"ADD TABLE would not let the job continue: .* STOP it, DROP its") as raised:
+        Shelf().joining().add(job, parsed.statement, plan, job)  # type: ignore[arg-type]
+    assert raised.value.code is Code.POSITION_LOST_FOR_ALL
 
 
 def test_a_table_that_two_patterns_mean_does_not_join() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from syncmgr.control.catalog import Catalog
-from syncmgr.control.made_targets import made
+from syncmgr.control.made_targets import lacking_rows, made
 from syncmgr.errors import Code, SyncError
 from tests.support.memory_tables import MemoryTables
-from tests.unit.job.factories import make_target
+from tests.unit.job.factories import make_source, make_target
 
 STARTING = SyncError(Code.LAKE_STARTING, reason="it starts")
 TAKEN = SyncError(Code.TARGET_IN_USE, table="demo.orders", job="other")
@@ -107,3 +107,15 @@ def test_a_table_of_a_statement_is_never_spare() -> None:
     lake.catalog()._make(make_target(), for_job=False)
     found = lake.catalog().table(*ORDERS)
     assert (found.is_unused, found.is_spare) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("start", "warns"), [("snapshot", False), ("latest", False), ("earliest", True), ("mysql-bin.000007:4", True)]
+)
+def test_targets_that_will_lack_rows_are_named(start: str, *, warns: bool) -> None:
+    """A place in the binlog goes on with a target that has the rows before it; one that is made just now has none."""
+    source = make_source(start=start)
+    told = lacking_rows([make_target(name="orders"), make_target(name="lines")], source)
+    assert [remark.code for remark in told] == ([Code.ROWS_BEFORE_START] if warns else [])
+    assert all("created demo.orders, demo.lines, which receive only changes after" in remark.text for remark in told)
+    assert lacking_rows([], source) == ()

@@ -1,0 +1,47 @@
+"""Which columns of the lake are those that a channel fills: a name may come back with other values.
+
+Owns: when another engine has replaced a column, and what our own statements make of the ids.
+Must not know: where they are kept, tables.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RenameField
+from syncmgr.job.types.folding import folded_name
+
+ColumnIds = Mapping[str, int]  # by folded name
+
+
+def ids_of(columns: Iterable[tuple[str, int]]) -> ColumnIds:
+    return {folded_name(name): number for name, number in columns}
+
+
+def known_columns(text: str | None) -> ColumnIds:
+    """As `columns_text` wrote them; none for a table that an earlier version wrote last. Raises ValueError."""
+    found = json.loads(text or "{}")
+    if not isinstance(found, dict) or not all(type(number) is int for number in found.values()):
+        raise ValueError(text)
+    return found
+
+
+def columns_text(ids: ColumnIds) -> str:
+    return json.dumps(ids, sort_keys=True)
+
+
+def replaced_column(known: ColumnIds, now: ColumnIds, changes: Sequence[LakeChange] = ()) -> str | None:
+    """The name of a column that is another one now. `changes`: ours, which are yet to be made; what they replace does
+    not count.
+    """
+    ours = {folded_name(change.name) for change in changes if isinstance(change, AddField)}
+    ours |= {folded_name(change.new) for change in changes if isinstance(change, RenameField)}
+    return next((name for name, number in now.items() if name not in ours and known.get(name, number) != number), None)
+
+
+def carried(known: ColumnIds, changes: Sequence[LakeChange], after: ColumnIds) -> ColumnIds:
+    """The known columns after our own changes. `after`: all columns of the table by then."""
+    dropped = {folded_name(change.name) for change in changes if isinstance(change, DropField)}
+    names = {folded_name(each.old): folded_name(each.new) for each in changes if isinstance(each, RenameField)}
+    added = {folded_name(change.name) for change in changes if isinstance(change, AddField)}
+    kept = {names.get(name, name): number for name, number in known.items() if name not in dropped}
+    return kept | {name: after[name] for name in added if name in after}

@@ -1,0 +1,102 @@
+"""Old files that a table does not name are deleted only if they cannot be those of another table."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.iceberg.layout import Field
+from syncmgr.lake.upkeep.upkeep import ORPHAN_SECOND, remove_orphans
+from tests.support.spark_session import SPARK, LakeTable, Tables
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+
+
+def folder(table: LakeTable) -> Path:
+    return Path(str(table.lake.iceberg().load(table.db, table.name).location()).removeprefix("file:"))
+
+
+def grown_old(table: LakeTable) -> None:
+    """So long ago that no commit is under way any more."""
+    then = time.time() - 2 * ORPHAN_SECOND
+    for path in folder(table).rglob("*"):
+        os.utime(path, (then, then))
+
+
+def removed(table: LakeTable) -> int:
+    lake = table.lake
+    before = time.time() - ORPHAN_SECOND
+    return remove_orphans(lake.iceberg(), lake.upkeep_session(), table.db, table.name, before)
+
+
+def test_what_a_refused_commit_has_left_goes(tables: Tables) -> None:
+    """Where Iceberg puts files; what somebody has put elsewhere in the folder stays, and so do rows."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    root = folder(table)
+    gone = [root / "data" / "dead-1" / "x.parquet", root / "metadata" / "dead.avro"]
+    gone[0].parent.mkdir()
+    kept = root / "notes.txt"
+    for path in (*gone, kept):
+        path.touch()
+    grown_old(table)
+    young = root / "data" / "young.parquet"
+    young.touch()
+    assert removed(table) == 2
+    assert [path.exists() for path in (*gone, kept, young)] == [False, False, True, True]
+    assert table.rows() == [(1, 1)]
+
+
+def registered(tables: Tables, table: LakeTable) -> None:
+    """The same metadata under a second name, which then goes on by itself."""
+    metadata = table.lake.iceberg().load(table.db, table.name).operations().current().metadataFileLocation()
+    table.sql(f"CALL lake.system.register_table('{table.db}.other', '{metadata}')")
+
+
+def inside(tables: Tables, table: LakeTable) -> None:
+    place = f"{folder(table)}/data/inside"
+    table.sql(f"CREATE TABLE lake.{tables.db}.other (id BIGINT NOT NULL, v BIGINT) USING iceberg LOCATION '{place}'")
+
+
+def together(tables: Tables, table: LakeTable) -> None:
+    place = folder(table)
+    table.sql(f"CREATE TABLE lake.{tables.db}.other (id BIGINT NOT NULL, v BIGINT) USING iceberg LOCATION '{place}'")
+
+
+@pytest.mark.parametrize("how", [registered, inside, together])
+def test_files_of_another_table_stay(
+    tables: Tables, how: Callable[[Tables, LakeTable], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whose folder is the same, or inside: its rows can still be read, and the log says why nothing was removed."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    how(tables, table)
+    table.sql(f"INSERT INTO lake.{tables.db}.other VALUES (2, 2)")
+    grown_old(table)
+    assert removed(table) == 0
+    assert f"table {tables.db}.other" in caplog.text
+    spark = table.lake.iceberg().spark
+    spark.sql(f"REFRESH TABLE lake.{tables.db}.other")
+    assert (2, 2) in {tuple(row) for row in spark.sql(f"SELECT * FROM lake.{tables.db}.other").collect()}
+    table.sql(f"DROP TABLE lake.{tables.db}.other")
+
+
+@pytest.mark.parametrize("where", ["", "sub", "data/sub"])
+def test_files_of_a_table_of_another_catalog_stay(tables: Tables, where: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Its metadata are in the folder."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    place = folder(table) / where
+    fields = [Field(id=1, name="id", type="long", required=True)]
+    table.lake.iceberg().scratch_table(fields, [1], f"file:{place}")
+    theirs = place / "data" / "theirs.parquet"
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.touch()
+    grown_old(table)
+    assert removed(table) == 0
+    assert theirs.exists()
+    assert "metadata.json" in caplog.text
