@@ -40,6 +40,12 @@ make_private() {
     fail "$PRIVATE cannot be written. Please set XDG_CACHE_HOME to a folder that user $(id -u) may write, and start again."
 }
 
+# one_at_a_time command...   What two scripts would make in the same folder; the second finds it made.
+one_at_a_time() {
+  make_private
+  flock "$PRIVATE/made.lock" "$@"
+}
+
 port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # --- Debian's packages ---
@@ -56,7 +62,7 @@ apt_install() {
   for list in "$@"; do packages+=("$(first_available "$list")"); done
   # --no-remove: nothing that somebody installed gives way to us
   step "installing $what with apt (${packages[*]})" as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get -q install -y --no-install-recommends --no-remove "${packages[@]}"
+    apt-get -q install -y -o DPkg::Lock::Timeout=300 --no-install-recommends --no-remove "${packages[@]}"
   hash -r
 }
 
@@ -180,7 +186,7 @@ need_both_servers() {
     { has mariadbd && has mariadb-admin; } ||
       apt_install "a MariaDB server and its client programs" mariadb-server-core mariadb-client
     is_mysql mysqld || step "unpacking a MySQL server into $PRIVATE/mysql (50 MB)" \
-      "$PROJECT/tests/bin/install-mysql" "$PRIVATE/mysql"
+      one_at_a_time "$PROJECT/tests/bin/install-mysql" "$PRIVATE/mysql"
   else
     need_mysql_server
   fi
@@ -207,7 +213,7 @@ need_canal() {
   { has mvn && has javac; } ||
     apt_install "maven and a JDK" maven "openjdk-17-jdk-headless|openjdk-21-jdk-headless"
   step "putting a canal server into $CANAL_HOME (40 MB, from Maven Central)" \
-    "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
+    one_at_a_time "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
 }
 
 # Drivers of other languages, for the tests. What cannot be had is told, and its tests are skipped.
@@ -215,7 +221,7 @@ need_clients() {
   export SYNCMGR_CLIENTS=$PRIVATE/clients
   export PYTHON
   step "putting MySQL drivers into $SYNCMGR_CLIENTS (the first time 120 MB: some minutes)" \
-    "$PROJECT/tests/bin/install-clients" "$SYNCMGR_CLIENTS"
+    one_at_a_time "$PROJECT/tests/bin/install-clients" "$SYNCMGR_CLIENTS"
 }
 
 is_debian() { grep -qx 'ID=debian' /etc/os-release; }
