@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # test.sh [--fast | --long] [pytest arguments but -m and paths]   Lint, types and the tests, side by side; makes what they need first.
 #
-# Every test but the long ones, in four parts: lint; the tests that start no JVM of Spark, in several processes; those of
+# Every test but the long and slow ones, in four parts: lint; the tests that start no JVM of Spark, in several processes; those of
 # the lake; those of whole frontends.  A line begins with the name of its part.  At the end: the slowest tests, and what
 # failed.
 # --fast: lint, and the tests that need neither servers nor Spark.
-# --long: the long tests, and the tests of Hypothesis on new random examples.
+# --long: the long and slow tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
 source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 REPORTS=$(mktemp -d)
@@ -123,19 +123,19 @@ main() {
   case ${1:-} in
     --fast)
       part lint lint
-      part fast tests fast "not spark and not mysql and not long" "${processes[@]}" tests/unit tests/grammar "${@:2}"
+      part fast tests fast "not spark and not mysql and not long and not slow" "${processes[@]}" tests/unit tests/grammar "${@:2}"
       ;;
     --long)
       need_servers
-      part long with_spark long "long or hypothesis" --hypothesis-profile=random "${@:2}"
+      part long with_spark long "long or slow or hypothesis" --hypothesis-profile=random "${@:2}"
       ;;
     *)
       part lint lint
       need_servers
       # they wait more than they compute
-      part plain gentle tests plain "not spark and not long" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) "$@"
-      part lake gentle with_spark lake "spark and not long" tests/contract "$@"
-      part frontend with_spark frontend "spark and not long" "${processes[@]}" tests/acceptance "$@"
+      part plain gentle tests plain "not spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) "$@"
+      part lake gentle with_spark lake "spark and not long and not slow" tests/contract "$@"
+      part frontend with_spark frontend "spark and not long and not slow" "${processes[@]}" tests/acceptance "$@"
       ;;
   esac
   finish

@@ -11,6 +11,7 @@ from syncmgr.job.channel.channel_state import BACK, STOP_ADVICE
 from syncmgr.job.failure import TREATMENTS, JobKind
 
 ROOT = Path(__file__).parents[2]
+LEFT_OUT = re.compile(r"mark\.(long|slow)\b")  # of a run of all tests
 CHANGES = ("Upgrade", "Added", "Changed", "Fixed", "Security")
 BY_SUBJECT = {"Added", "Fixed"}
 SUBJECTS = (
@@ -79,14 +80,14 @@ def files_of(promise: str) -> list[Path]:
 
 
 def runs_always(path: Path) -> bool:
-    """Whether a test of the file is not marked `long`, by itself or with all of them."""
+    """Whether a test of the file is marked neither `long` nor `slow`, by itself or with all of them."""
     module = ast.parse(path.read_text())
     of_all = (ast.unparse(node) for node in module.body if isinstance(node, ast.Assign))
-    if any(text.startswith("pytestmark") and "mark.long" in text for text in of_all):
+    if any(text.startswith("pytestmark") and LEFT_OUT.search(text) for text in of_all):
         return False
     tests = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
     marks = {test.name: " ".join(map(ast.unparse, test.decorator_list)) for test in tests}
-    return any(name.startswith("test_") and "mark.long" not in of for name, of in marks.items())
+    return any(name.startswith("test_") and not LEFT_OUT.search(of) for name, of in marks.items())
 
 
 @pytest.mark.parametrize("promise", promises())
