@@ -17,6 +17,7 @@ from typing import Final, get_args
 from syncmgr.config import settings
 from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.errors import Code
+from syncmgr.errors.concern import CONCERNS, Phase, Whom, whom
 from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.ddl_policy import Kind, OnDdl, meaning
 from syncmgr.job.failure import TREATMENTS
@@ -70,6 +71,27 @@ def _remedies() -> str:
         for code, row in ordered
     )
     return _table(["Number", "Error", "Who fixes it", "Needs an operator", "What to do"], rows)
+
+
+def _concerns() -> str:
+    """An error of a table is in the row of each phase in which it concerns that one alone."""
+    read, copied = (
+        {code for code, each in CONCERNS.items() if each.whom is Whom.TABLE and phase in each.alone}
+        for phase in (Phase.READ, Phase.COPY)
+    )
+    rows = {
+        "every job": {code for code in CONCERNS if whom(code) is Whom.FRONTEND},
+        "the job": {code for code in CONCERNS if whom(code) is Whom.JOB},
+        "one table, while its changes are read": read,
+        "one table, while its existing rows are read": copied,
+        "one table, only while its rows are committed": {
+            code for code in CONCERNS if whom(code) is Whom.TABLE and code not in read | copied
+        },
+    }
+    found = (
+        (said, ", ".join(str(number) for number in sorted(code.number for code in of))) for said, of in rows.items()
+    )
+    return _table(["Concerns", "Errors"], found)
 
 
 def _properties(table: Iterable[Property]) -> str:
@@ -227,6 +249,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
     "spark-keys": _spark_keys,
     "errors": _errors,
+    "concerns": _concerns,
     "remedies": _remedies,
     **{f"{name}-properties": partial(_properties, kind.properties) for name, kind in KINDS.items()},
     "job-properties": lambda: _properties(JOB_PROPERTIES),

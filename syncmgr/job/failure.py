@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.errors.concern import Phase, is_of_one_table
 
 
 class FailType(StrEnum):
@@ -334,12 +335,6 @@ RETRIED_BY_WORKER: Final = frozenset(
     {Code.SOURCE_UNREACHABLE, Code.CANAL_UNREACHABLE, Code.CANAL_REFUSED, Code.CANAL_IN_USE}
 )
 
-# They concern every table of a job; any other error of a commit concerns only its table.
-JOB_WIDE: Final = frozenset(
-    {Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED}
-    | {Code.META_DOWN, Code.META_PACKET, Code.META_UNFIT, Code.INTERNAL}
-)
-
 
 def remedy(code: Code) -> Remedy:
     return TREATMENTS.get(code, UNKNOWN).remedy
@@ -348,7 +343,7 @@ def remedy(code: Code) -> Remedy:
 def may_pass(code: Code) -> bool:
     """Whether the same may work at another time: no single table is at fault, so none is given up for it."""
     mended = code in TREATMENTS and remedy(code) is not Remedy.OPERATOR
-    return mended or code in JOB_WIDE | {Code.SOURCE_ACCESS_DENIED, Code.LAKE_DENIED}
+    return mended or not is_of_one_table(code, Phase.JOIN)
 
 
 def fail_type(code: Code) -> FailType:

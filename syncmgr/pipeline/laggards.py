@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.errors.concern import Phase, is_of_one_table
 from syncmgr.job.backoff import COMMIT, Series
 from syncmgr.job.channel import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.failure import JOB_WIDE, Remedy, mildest, remedy
+from syncmgr.job.failure import Remedy, mildest, remedy
 from syncmgr.pipeline.standings import Standings
 
 OPEN_SECOND: Final = 0.5  # how often to check whether the rows of a table are there
@@ -217,7 +218,7 @@ class Laggards:
             laggard.epochs = deque((gathered, *later))
         laggard.future = self._submit(laggard.token, laggard.epochs[0])
         error = self._why(laggard)
-        if laggard.future is None and error is not None and error.code in JOB_WIDE:
+        if laggard.future is None and error is not None and job_wide([error]):
             raise error
 
     def _take(self, laggard: Laggard, future: Future[ChannelCommitted]) -> None:
@@ -226,7 +227,7 @@ class Laggards:
             outcome = future.result()
         except SyncError as error:
             laggard.moved = False  # it may nevertheless have been committed
-            if error.code in JOB_WIDE:
+            if job_wide([error]):
                 raise
             self._failed(laggard, error)
             return
@@ -249,4 +250,4 @@ class Laggards:
 
 def job_wide(errors: Iterable[SyncError]) -> SyncError | None:
     """The first that concerns every table of a job."""
-    return next((error for error in errors if error.code in JOB_WIDE), None)
+    return next((error for error in errors if not is_of_one_table(error.code, Phase.COMMIT)), None)

@@ -1,6 +1,6 @@
 """Tables that cannot be read further, while the others of their job can.
 
-Owns: which error stops one table alone, and what an operator can do about it.
+Owns: which table an error stops alone, and what an operator can do about it.
 Must not know: who reads, what is staged, how a table is restored.
 """
 
@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.errors.concern import Phase, is_of_one_table
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OnDdlStop
 from syncmgr.job.failure import JobKind, advice
 
-OF_ONE_TABLE: Final = frozenset(  # if they name it
-    {Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA, Code.SOURCE_UNSUPPORTED, Code.SOURCE_VALUE}
-)
 NAMED: Final = 5  # tables that Msg names; the others are in Status
 PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on takes all rows of a table, as of a later place
     {Code.SOURCE_NOT_ROW, Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA}
@@ -37,9 +35,8 @@ def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[
 def stopped_by(
     error: SyncError, channels: Sequence[ChannelDescription], on_ddl: OnDdlStop
 ) -> ChannelDescription | None:
-    """The channel that an error concerns, if other channels remain that go on."""
-    stops = error.code in OF_ONE_TABLE or (error.code is Code.SOURCE_DDL and on_ddl is OnDdlStop.TABLE)
-    if not stops:
+    """The channel whose table an error names, if it concerns that one alone and other channels remain that go on."""
+    if not is_of_one_table(error.code, Phase.READ) or (error.code is Code.SOURCE_DDL and on_ddl is OnDdlStop.JOB):
         return None
     found = concerned(error, channels)
     return found[0] if found and sum(channel.is_read for channel in channels) > 1 else None

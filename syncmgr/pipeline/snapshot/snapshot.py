@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from syncmgr.errors import SyncError
+from syncmgr.errors.concern import Phase, is_of_one_table
 from syncmgr.job.backoff import Series
 from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import Rows, may_be_followed
@@ -24,7 +25,6 @@ from syncmgr.job.snapshot.outdated import is_outdated, is_renamed
 from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending, ReadStatementLock
-from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 from syncmgr.pipeline.snapshot.late_tables import LateTables, next_wait
 from syncmgr.pipeline.snapshot.loading import Loading
 from syncmgr.pipeline.snapshot.missing_rows import MissingRows
@@ -119,7 +119,7 @@ class Snapshot:
         try:
             self._bring_first(self._missing.without_key(), ending)
         except SyncError as error:
-            if error.code not in OF_ONE_TABLE:
+            if not is_of_one_table(error.code, Phase.COPY):
                 raise
 
     def _bring_first(self, tokens: set[str], ending: threading.Event) -> None:

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.errors.concern import Phase, Whom, is_of_one_table, whom
 from syncmgr.job.backoff import Retry, Series, is_due, resume_after
 from syncmgr.job.failure import (
-    JOB_WIDE,
     TREATMENTS,
     FailMsg,
     FailType,
@@ -17,7 +17,6 @@ from syncmgr.job.failure import (
     needs_person,
     remedy,
 )
-from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 
 ONE = JobKind(has_rows=True, has_others=False)
 MANY = JobKind(has_rows=True, has_others=True)
@@ -83,15 +82,19 @@ def test_advice_ends_where_the_job_goes_on(code: Code) -> None:
         ), told
 
 
-@pytest.mark.parametrize(
-    "code", sorted({*OF_ONE_TABLE, Code.LAKE_DENIED, Code.APPEND_CHANGE}, key=lambda code: code.number)
-)
+COPIED = {code for code in Code if is_of_one_table(code, Phase.COPY)}
+
+
+@pytest.mark.parametrize("code", sorted({*COPIED, Code.LAKE_DENIED, Code.APPEND_CHANGE}, key=lambda code: code.number))
 def test_a_table_that_is_behind_needs_no_resume(code: Code) -> None:
     """Its job runs, and refuses RESUME; the table is tried again by itself."""
     assert "RESUME" not in str(advice(code.number, replace(MANY, runs=True)))
 
 
-@pytest.mark.parametrize("code", [code for code in TREATMENTS if 20200 <= code.number < 20300 and code not in JOB_WIDE])
+@pytest.mark.parametrize(
+    "code",
+    [code for code in TREATMENTS if 20200 <= code.number < 20300 and is_of_one_table(code, Phase.COMMIT)],
+)
 def test_what_is_wrong_with_a_table_does_not_say_to_resume(code: Code) -> None:
     """The reason of a table that is behind is the message itself, which no job's state changes; its advice says it."""
     assert "resume" not in code.template.lower()
@@ -123,12 +126,7 @@ def test_a_clock_that_was_set_back_keeps_no_job_paused(resume_at: float | None, 
 
 def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
     """No error that a running job can meet is left to the default, and each says what to do."""
-    of_statements = {Code.SOURCE_XA_OPEN, Code.QUERY_FAILED, Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME}
-    of_statements |= {Code.DATABASE_NOT_EMPTY, Code.RESYNC_COLUMNS, Code.SOURCE_UNNAMED, Code.TARGET_OF_OTHERS}
-    of_statements |= {Code.QUERIES_ENDED, Code.QUERY_TOO_BIG, Code.SOURCE_CASCADES, Code.DATABASE_HAS_VIEWS}
-    of_statements |= {Code.SOURCE_UNKNOWN_TABLE, Code.SOURCE_UNKNOWN_COLUMN}
-    met = {code for code in Code if 20100 <= code.number < 20300} - of_statements | {Code.WORKER_DIED, Code.META_DOWN}
-    assert met <= TREATMENTS.keys()
+    assert {code for code in Code if whom(code) is not Whom.STATEMENT} == TREATMENTS.keys()
     assert all(treatment.advice.endswith(".") for treatment in TREATMENTS.values())
     assert advice(Code.SOURCE_DDL.number, ONE) == TREATMENTS[Code.SOURCE_DDL].advice
     assert advice(0, ONE) is None
