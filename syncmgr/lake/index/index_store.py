@@ -7,6 +7,7 @@ Must not know: when an index is saved, whether it still fits its table.
 import json
 import logging
 import shutil
+import threading
 import uuid
 import zlib
 from collections.abc import Mapping
@@ -57,9 +58,14 @@ class IndexStore:
         self._folder = folder
         self._table = table
         self._saved: dict[int, tuple[Run, dict[str, Any]]] = {}  # by id of the run, which it keeps alive
+        self._writing = threading.Lock()
 
     def save(self, taken: Picture, shape: KeyShape) -> None:
-        """Writes only runs that were not written before. Raises OSError."""
+        """Writes only runs that were not written before. From any thread. Raises OSError."""
+        with self._writing:
+            self._save(taken, shape)
+
+    def _save(self, taken: Picture, shape: KeyShape) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._saved = {id(run): (run, self._written(run)) for run in taken.runs}
         dead = b"".join(rows for _, _, rows in taken.files.values()) + b"".join(taken.pending.values())
