@@ -11,6 +11,7 @@ Where others use the machine, SYNCMGR_TEST_PATIENCE=4 in the environment makes e
 import argparse
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +21,9 @@ from tests.torture.run import EACH, PAUSE_SECOND, Plan, Torture
 KINDS: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked for, as counted
 
 
-def main() -> None:
-    options = _arguments().parse_args()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """`arguments`: None: those of the command line."""
+    options = _arguments().parse_args(arguments)
     if options.sum is not None:
         print(summed(options.sum.read_text().splitlines()).told())
         return

@@ -18,7 +18,6 @@ from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
 from tests.support.small_disk import SmallDisk
 from tests.support.until import until
-from tests.torture.engine import Engine
 from tests.torture.victims import DBS, Victims, signalled
 
 ASK_SECOND: Final = 180.0
@@ -50,7 +49,6 @@ class Adversary:
         self._victims, self._fe = victims, victims.fe
         self._mysql, self._network, self._staging, self._dice = mysql, network, staging, dice
         self._table: SmallDisk | None = None
-        self._engine: Engine | None = None
         self._kills: dict[Callable[[], None], float] = {
             self.kill_worker: 14,
             self.kill_frontend: 3,
@@ -75,15 +73,6 @@ class Adversary:
         """The disk of one table of the bank, to be filled."""
         self._table = table
         self._others[self.fill_table] = 3
-
-    def join(self, engine: Engine) -> None:
-        """Another engine that works on the tables of the shop."""
-        self._engine = engine
-        self._others[self.another_engine] = 16
-
-    @property
-    def has_engine(self) -> bool:
-        return self._engine is not None
 
     def act(self) -> None:
         """Waits some time, does one thing."""
@@ -192,12 +181,6 @@ class Adversary:
         self._table.fill(leave=self._dice.choice((0, 3000)))
         time.sleep(self._dice.uniform(0.5, 8))
         self._table.free()
-
-    def another_engine(self) -> None:
-        """Some things in a row."""
-        assert self._engine is not None
-        for _ in range(self._dice.choice((1, 3, 6))):
-            self._victims.figures.deeds[self._engine.act()] += 1
 
     def _sometimes_wait(self, kind: str) -> None:
         """Nothing else is broken until all is well again."""

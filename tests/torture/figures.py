@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-COUNTED: Final = ("kills", "in_recovery", "deeds")  # by name
-ADDED: Final = ("frozen", "transactions", "rows", "points", "checks")
+COUNTED: Final = ("kills", "in_recovery", "deeds", "foreign")  # by name
+DONE: Final = "done"
+ADDED: Final = ("frozen", "expired", "transactions", "rows", "points", "checks")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -25,6 +26,8 @@ class Figures:
     in_recovery: Counter[str] = field(default_factory=Counter)  # those of them before all was well again
     frozen: int = 0  # those of the frontend whose JVM and workers stood still and went on beside the next one
     deeds: Counter[str] = field(default_factory=Counter)
+    foreign: Counter[str] = field(default_factory=Counter)  # operations of another engine, by their outcome
+    expired: int = 0  # snapshots, by another engine
     ports: list[float] = field(default_factory=list)  # from the start of a killed frontend to its open port
     first_commits: dict[str, list[float]] = field(default_factory=dict)  # by what was killed
     recoveries: dict[str, list[float]] = field(default_factory=dict)  # of all, by what was killed
@@ -56,11 +59,18 @@ class Figures:
             f"{self.kills.total()} killed {dict(self.kills)}, in a recovery {dict(self.in_recovery)}, with frozen"
             f" children {self.frozen};"
             f" {self.transactions} transactions, {self.rows} rows compared in {self.checks} checks,"
-            f" {self.points} points, {len(self.wrong)} times wrong; {dict(self.deeds)};"
+            f" {self.points} points, {len(self.wrong)} times wrong;{self._told_foreign()} {dict(self.deeds)};"
             f" the port open after {quantiles(self.ports)}, the first commit after {firsts}, all"
             f" committed again after {recoveries};"
             f" at most {self.memory / 2**20:.0f} MiB, load {quantiles(self.loads)}"
         )
+
+    def _told_foreign(self) -> str:
+        """Only what was done counts as an operation; nothing where no other engine was there."""
+        if not self.foreign:
+            return ""
+        others = ", ".join(f"{number} {name}" for name, number in sorted(self.foreign.items()) if name != DONE)
+        return f" {self.foreign[DONE]} foreign operations ({others or 'all done'}; {self.expired} snapshots expired);"
 
 
 def append(file: Path, seed: int, figures: Figures) -> None:

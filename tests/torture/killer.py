@@ -14,7 +14,6 @@ from tests.torture.adversary import Adversary
 from tests.torture.victims import Victims
 
 DEED_SHARE: Final = 0.2  # so often something else is broken and mended before
-ENGINE_SHARE: Final = 0.7  # so often another engine, where there is one, works on the tables before
 AGAIN_SHARE: Final = 0.7  # so often the next kill comes in the recovery from the one before
 AGAIN_SECOND: Final = 8.0  # and at most so much later
 
@@ -50,8 +49,6 @@ class Killer:
 
     def _kill_one(self) -> str:
         """Of a kind that is still wanted, more likely of one that is wanted often."""
-        if self._adversary.has_engine and self._dice.random() < ENGINE_SHARE:
-            self._adversary.another_engine()
         kind = self._dice.choices(list(self._wanted), weights=list(self._wanted.values()))[0]
         died = self._kill[kind]()
         self._wanted[kind] = max(0, self._wanted[kind] - died)

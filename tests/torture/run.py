@@ -7,6 +7,7 @@ Must not know: what is broken, what is right.
 import contextlib
 import random
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +21,9 @@ from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
 from tests.support.small_disk import FILLER, NoMountError, SmallDisk
 from tests.torture.adversary import Adversary
-from tests.torture.engine import Engine
+from tests.torture.engine import Engine, Operation
 from tests.torture.figures import Figures, append, load
+from tests.torture.foreign import Foreign
 from tests.torture.killer import Killer
 from tests.torture.operator import Operator
 from tests.torture.verdict import check, quiet
@@ -73,11 +75,12 @@ class Torture:
         self._disks = [] if self._staging is None else [self._staging]
         self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **plan.settings})
         self._workloads = [Workload(self._mysql, self._dice.random(), work, plan.pause) for work in (banking, shopping)]
-        self._victims = Victims(self._fe, self._mysql, self._fork())
         self._operator = Operator(self._fe, self._count)
+        self._victims = Victims(self._fe, self._mysql, self._fork(), self._operator.look)
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
         self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None
         self._engine: Engine | None = None
+        self._foreign: Foreign | None = None
         self._made = 0
         self.total = Figures()
 
@@ -87,6 +90,12 @@ class Torture:
     def _count(self, deed: str) -> None:
         self._victims.figures.deeds[deed] += 1
 
+    def _count_foreign(self, operation: Operation) -> None:
+        figures = self._victims.figures
+        figures.deeds[operation.words] += 1
+        figures.foreign[operation.outcome] += 1
+        figures.expired += operation.expired
+
     def run(self) -> None:
         """Raises AssertionError where the lake is wrong, with the seed and the folder, which stays."""
         self._mysql.start()
@@ -94,9 +103,7 @@ class Torture:
         try:
             self._create()
             if self._plan.engine:
-                self._engine = Engine(self._folder / "fe" / "var" / "lake", self._fork())
-                self._adversary.join(self._engine)
-                self._operator.knows(self._engine)
+                self._bring_engine()
             self._torture()
         except (AssertionError, pymysql.err.MySQLError, RuntimeError) as error:
             self._secure(f"seed {self._plan.seed}, {self._folder}: {error}")
@@ -108,8 +115,7 @@ class Torture:
         for workload in self._workloads:
             with contextlib.suppress(RuntimeError):  # it was not started
                 workload.stop()
-        if self._engine is not None:
-            self._engine.stop()
+        self._send_engine_away()
         if self._killer is None:
             self._fe.stop()
         self._fe.kill_if_alive()
@@ -118,8 +124,28 @@ class Torture:
         for disk in self._disks:
             disk.unmount()
 
+    def _bring_engine(self) -> None:
+        self._engine = Engine(self._folder / "fe" / "var" / "lake", self._fork())
+        self._operator.knows(self._engine)
+        self._foreign = Foreign(self._engine, self._fork(), self._count_foreign)
+        self._foreign.start()
+
+    def _send_engine_away(self) -> None:
+        if self._foreign is not None:
+            self._foreign.stop()
+        if self._engine is not None:
+            self._engine.stop()
+        self._foreign = self._engine = None
+
+    @property
+    def _turns(self) -> list[threading.Lock]:
+        """Who holds all of them sees nobody write."""
+        foreign = [] if self._foreign is None else [self._foreign.turn]
+        return [*(workload.turn for workload in self._workloads), *foreign]
+
     def _secure(self, what: str) -> None:
         """Nothing that could explain it is swept away."""
+        self._send_engine_away()
         self._victims.figures.wrong.append(what)
         self._note()
         print(what, flush=True)
@@ -163,7 +189,7 @@ class Torture:
             self._check()
 
     def _rest(self) -> None:
-        with quiet(*(workload.turn for workload in self._workloads)):
+        with quiet(*self._turns):
             while self._plan.rests is not None and self._plan.rests.exists():
                 time.sleep(REST_SECOND)
 
@@ -180,14 +206,15 @@ class Torture:
     def _check(self) -> None:
         began = time.monotonic()
         assert all(workload.is_alive() for workload in self._workloads), "a workload has died"
-        figures = self._victims.figures
-        with quiet(*(workload.turn for workload in self._workloads)):
+        assert self._foreign is None or self._foreign.is_alive(), "the foreign engine has died"
+        with quiet(*self._turns):
+            figures = self._victims.figures
             if self._engine is not None:
                 self._engine.name_keys()
             figures.rows, figures.points = check(self._fe, self._mysql, self._operator, self._dice)
             self._operator.all_is_right()
-        figures.checks = 1
-        self._note()
+            figures.checks = 1
+            self._note()
         print(f"compared in {time.monotonic() - began:.1f} s: {self.total.told()}", flush=True)
 
     def _note(self) -> None:

@@ -25,6 +25,7 @@ from tests.torture.figures import Figures
 
 DBS: Final = ("bank", "shop")
 ASK_SECOND: Final = 0.1  # between two looks at a job: more often would keep it from recovering
+LOOK_SECOND: Final = 10.0  # between two looks of the operator during a recovery
 LAST_BREATH_SECOND: Final = 180.0
 RECOVERY_SECOND: Final = 600.0
 BIRTH_SECOND: Final = 8.0
@@ -36,11 +37,12 @@ FROZEN_SECOND: Final = 30.0
 class Victims:
     """Of one frontend: itself, its JVM, its workers. `figures`: of now; whoever counts puts new ones there."""
 
-    def __init__(self, fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> None:
-        self.fe, self._mysql, self._dice = fe, mysql, dice
+    def __init__(self, fe: FrontendProcess, mysql: MysqlServer, dice: random.Random, look: Callable[[], None]) -> None:
+        """`look`: of the operator, without whom a job that another engine has stopped does not go on."""
+        self.fe, self._mysql, self._dice, self._look = fe, mysql, dice, look
         self.figures = Figures()
         self._orphans: list[psutil.Process] = []
-        self._died_at = 0.0
+        self._died_at = self._looked_at = 0.0
         self._stood: dict[str, str] = {}
 
     def kill_workers(self) -> int:
@@ -84,7 +86,7 @@ class Victims:
         """
         executed = GtidSet.parse(str(self._mysql.run("SELECT @@gtid_executed")[0][0]))
         until(
-            lambda: any(self._position(db) not in {None, stood} for db, stood in self._stood.items()),
+            lambda: any(self._seen(db) not in {None, stood} for db, stood in self._stood.items()),
             deadline=RECOVERY_SECOND,
             why=f"the first commit behind the death of {kind}",
             step=ASK_SECOND,
@@ -111,8 +113,15 @@ class Victims:
         self._died_at = time.monotonic()
 
     def _holds(self, db: str, executed: GtidSet) -> bool:
-        position = self._position(db)
+        position = self._seen(db)
         return position is not None and GtidSet.parse(position).contains(executed)
+
+    def _seen(self, db: str) -> str | None:
+        """The position, after the operator has looked, if that was long ago."""
+        if time.monotonic() > self._looked_at + LOOK_SECOND:
+            self._look()
+            self._looked_at = time.monotonic()
+        return self._position(db)
 
     def _position(self, db: str) -> str | None:
         """GTIDs; None where nobody answers."""

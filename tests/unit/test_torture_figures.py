@@ -15,6 +15,15 @@ def test_the_figures_of_runs_add_up() -> None:
     assert "1 times wrong" in total.told()
 
 
+def test_only_foreign_operations_that_were_done_are_told_as_such() -> None:
+    """Those that gave way, were refused, or found nothing to do stand apart, in the sum of many runs, too."""
+    one = Figures(foreign=Counter({"done": 3, "given way": 2}), expired=4)
+    total = summed([line_of(1, one), line_of(2, Figures(foreign=Counter(done=1, refused=1), expired=1))])
+    assert (total.foreign, total.expired) == (Counter({"done": 4, "given way": 2, "refused": 1}), 5)
+    assert "; 4 foreign operations (2 given way, 1 refused; 5 snapshots expired);" in total.told()
+    assert "foreign" not in Figures().told()
+
+
 def test_a_median_needs_a_number() -> None:
     """Without any, a dash."""
     assert quantiles([]) == "-"
