@@ -110,6 +110,7 @@ def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
     change that comes before the rows pauses the job.
     """
     t = Patient(f"advised_early_{how}", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
     t.run(f"INSERT INTO {t.name}.t VALUES (11, 1, 'new', 2.75)")
     t.wait_until_equal()
     if how == "column":
