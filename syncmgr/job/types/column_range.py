@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS
+from syncmgr.job.types.mysql_type import TYPES
 from syncmgr.job.types.schema import (
     BYTES,
     GEOMETRY,
+    IDENTIFIERS,
     INTEGER_BITS,
     MAX_DECIMAL_DIGITS,
     TEXT,
@@ -26,9 +28,7 @@ BYTE_LABELS: Final = (
 SECOND_DIGITS: Final = 6  # of DATETIME and TIMESTAMP without a number: the lake keeps microseconds
 TARGET_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 EXACT_BITS: Final = {"FLOAT": 24, "DOUBLE": 53}
-_TEXT_LENGTH: Final = {"tinytext": 255, "text": 65_535, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
 _FLOAT_LENGTH: Final = 25
-_IDENTIFIER_LENGTH: Final = {"uuid": 36, "inet6": 39, "inet4": 15}
 _DATE_LENGTH: Final = 10
 _MOMENT_LENGTH: Final = 26
 
@@ -144,7 +144,7 @@ def _time(source: SourceColumn, target: TargetType) -> str | None:
 
 
 def _characters(source: SourceColumn, target: TargetType) -> str | None:
-    length = _TEXT_LENGTH.get(source.type, source.length)
+    length = TYPES[source.type].size or source.length
     if not length and target.name in {"CHAR", "VARCHAR"}:
         return "its length is not known; use STRING"
     return _text(length, target)
@@ -160,7 +160,7 @@ def _labels(source: SourceColumn, target: TargetType) -> str | None:
 
 
 def _identifier(source: SourceColumn, target: TargetType) -> str | None:
-    return _text(_IDENTIFIER_LENGTH[source.type], target)
+    return _text(TYPES[source.type].longest, target)
 
 
 def _json(_source: SourceColumn, target: TargetType) -> str | None:
@@ -183,7 +183,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn, TargetType], str | None]]] = 
     **dict.fromkeys(("enum", "set"), _labels),
     **dict.fromkeys(TEXT, _characters),
     **dict.fromkeys(BYTES | GEOMETRY, _bytes),
-    **dict.fromkeys(_IDENTIFIER_LENGTH, _identifier),
+    **dict.fromkeys(IDENTIFIERS, _identifier),
     "decimal": _decimal,
     "date": _date,
     "time": _time,

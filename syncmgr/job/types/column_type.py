@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from syncmgr.job.types.charset import is_exchanged, max_bytes, same_bytes
+from syncmgr.job.types.mysql_type import TYPES, Brackets, brackets
 from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
 
 _LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
@@ -21,7 +22,7 @@ _SIGNS: Final = frozenset({"signed", "unsigned", "zerofill"})
 _FLOAT_DIGITS: Final = 24  # FLOAT(25) is a double
 YEAR_OF_TWO_DIGITS: Final = "year(2)"  # of MariaDB: a SELECT shows 99, or 0, where the binlog has 1999, or 2000
 
-ROOMS: Final = {"tiny": 2**8 - 1, "": 2**16 - 1, "medium": 2**24 - 1, "long": 2**32 - 1}
+ROOMS: Final = {size: TYPES[f"{size}text"].size for size in ("tiny", "", "medium", "long")}
 _OF_BYTES: Final[Mapping[str, str]] = {
     "char": "binary",
     "varchar": "varbinary",
@@ -76,7 +77,7 @@ def source_column(
         type=word,
         unsigned=not {"unsigned", "zerofill"}.isdisjoint(words) and word not in LABELLED,
         precision=_precision(word, first, told=numbers is not None, both=both),
-        scale=second if word in {"decimal", "float", "double"} else 0,
+        scale=second if brackets(word) is Brackets.DIGITS else 0,
         length=_length(word, first),
         charset=charset,
         members=labels(arguments) if word in LABELLED else (),
@@ -88,16 +89,20 @@ def source_column(
 def _precision(word: str, first: int, *, told: bool, both: bool) -> int:
     if word == "decimal":
         return first if told else 10
-    if word in {"float", "double"}:
-        return first if both else 0
-    return first if word in {"datetime", "timestamp", "time"} else 0
+    match brackets(word):
+        case Brackets.DIGITS:
+            return first if both else 0
+        case Brackets.FRACTION:
+            return first
+        case _:
+            return 0
 
 
 def _length(word: str, first: int) -> int:
     """MySQL uses 1 if no length is given."""
-    if word in {"char", "binary", "bit"}:
-        return first or 1
-    return first if word in {"varchar", "varbinary"} else 0
+    if brackets(word) is not Brackets.LENGTH:
+        return 0
+    return first if word in {"varchar", "varbinary"} else first or 1
 
 
 def set_of(labels: Iterable[str]) -> str:

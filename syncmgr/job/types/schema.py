@@ -1,6 +1,6 @@
 """Tables as the core sees them: source columns, target columns, and what fits into what.
 
-Owns: MySQL's column types as values, the Arrow type in which each travels, the target types and their ranges.
+Owns: columns of MySQL as values, the Arrow type in which each travels, the target types and their ranges.
 Must not know: where a schema was read, how a value is decoded or written.
 """
 
@@ -12,26 +12,15 @@ from typing import Final
 import pyarrow as pa
 
 from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.mysql_type import TYPES, UNSIGNED, Brackets, Family, brackets, words
 
 MAX_COLUMNS: Final = 4096  # of a table, and so of an answer; MySQL's own limit
-INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
-TEXT: Final = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
-BYTES: Final = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector"})
-LABELLED: Final = frozenset({"enum", "set"})
-GEOMETRY: Final = frozenset(
-    {
-        "geometry",
-        "point",
-        "linestring",
-        "polygon",
-        "multipoint",
-        "multilinestring",
-        "multipolygon",
-        "geomcollection",
-        "geometrycollection",
-    },
-)
-IDENTIFIERS: Final = {"uuid": 16, "inet6": 16, "inet4": 4}  # MariaDB's, and their bytes
+INTEGER_BITS: Final = {word: TYPES[word].size for word in TYPES if TYPES[word].family is Family.INTEGER}
+TEXT: Final = words(Family.TEXT)
+BYTES: Final = words(Family.BYTES)
+LABELLED: Final = words(Family.LABELLED)
+GEOMETRY: Final = words(Family.GEOMETRY)
+IDENTIFIERS: Final = {word: TYPES[word].size for word in TYPES if TYPES[word].family is Family.IDENTIFIER}
 MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
 
 
@@ -70,14 +59,15 @@ class SourceColumn:
     def text(self) -> str:
         """The type as MySQL prints it."""
         word = self.type
-        if word == "decimal" or (word in {"float", "double"} and self.precision):
-            word += f"({self.precision},{self.scale})"
-        elif word in {"datetime", "timestamp", "time"} and self.precision:
-            word += f"({self.precision})"
-        elif word in {"char", "varchar", "binary", "varbinary", "bit"} and self.length:
-            word += f"({self.length})"
-        elif self.members:
-            word += "(" + ",".join("'" + member.replace("'", "''") + "'" for member in self.members) + ")"
+        match brackets(word):
+            case Brackets.DIGITS if self.precision or word == "decimal":
+                word += f"({self.precision},{self.scale})"
+            case Brackets.FRACTION if self.precision:
+                word += f"({self.precision})"
+            case Brackets.LENGTH if self.length:
+                word += f"({self.length})"
+            case _ if self.members:
+                word += "(" + ",".join("'" + member.replace("'", "''") + "'" for member in self.members) + ")"
         return word + (" unsigned" if self.unsigned else "")
 
 
@@ -144,43 +134,12 @@ class SourceTable:
         return next((c for c in self.columns if folded_name(c.name) == folded), None)
 
 
-def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
-    """The Arrow type in which a column's values travel in a segment. Raises KeyError for an unknown type word.
-
-    time is text as MySQL prints it (it reaches 838 hours and below zero); a decimal beyond 38 digits is text, as are
-    MariaDB's uuid, inet6 and inet4; datetime has no zone, timestamp is UTC; bit is an unsigned integer; geometry is
-    MySQL's SRID and WKB.
-    """
-    match column.type:
-        case "tinyint" | "smallint" | "mediumint" | "int" | "bigint" as word:
-            bits = 32 if word == "mediumint" else INTEGER_BITS[word]
-            return getattr(pa, f"{'u' if column.unsigned else ''}int{bits}")()
-        case "float":
-            return pa.float32()
-        case "double":
-            return pa.float64()
-        case "decimal":
-            if column.precision > MAX_DECIMAL_DIGITS:
-                return pa.string()
-            return pa.decimal128(column.precision, column.scale)
-        case "date":
-            return pa.date32()
-        case "datetime":
-            return pa.timestamp("us")
-        case "timestamp":
-            return pa.timestamp("us", "UTC")
-        case "time" | "enum" | "set" | "json" | "uuid" | "inet6" | "inet4":
-            return pa.string()
-        case "year":
-            return pa.int16()
-        case "bit":
-            return pa.uint64()
-        case word if word in TEXT:
-            return pa.string()
-        case word if word in BYTES or word in GEOMETRY:
-            return pa.binary()
-        case word:
-            raise KeyError(word)
+def arrow_type(column: SourceColumn) -> pa.DataType:
+    """The Arrow type in which a column's values travel in a segment. Raises KeyError for an unknown type word."""
+    row = TYPES[column.type]
+    if row.family is Family.DECIMAL and column.precision <= MAX_DECIMAL_DIGITS:
+        return pa.decimal128(column.precision, column.scale)
+    return UNSIGNED[row.arrow] if row.family is Family.INTEGER and column.unsigned else row.arrow
 
 
 def has_arrow_type(column: SourceColumn) -> bool:

@@ -13,6 +13,7 @@ from mysqlddl.table.charsets import charset_of
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS, labels
+from syncmgr.job.types.mysql_type import Brackets, brackets
 from syncmgr.job.types.schema import (
     LABELLED,
     GeneratedColumn,
@@ -150,8 +151,8 @@ def old_fractions(connection: Connection, table: Table) -> list[str]:
 def source_column(row: dict[str, Any], key: int) -> SourceColumn:
     """A column as information_schema describes it; sizes that the type does not have are 0, as in a table map."""
     word = YEAR_OF_TWO_DIGITS if row["full"].lower() == YEAR_OF_TWO_DIGITS else row["word"].lower()
-    fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
-    has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
+    fraction = row["fraction"] if brackets(word) is Brackets.FRACTION else None
+    has_digits = word == "decimal" or (brackets(word) is Brackets.DIGITS and row["scale"] is not None)
     return SourceColumn(
         name=row["name"],
         type="geomcollection" if word == "geometrycollection" else word,
@@ -167,10 +168,10 @@ def source_column(row: dict[str, Any], key: int) -> SourceColumn:
 
 
 def _length(word: str, row: dict[str, Any]) -> int | None:
-    if word in {"char", "varchar", "binary", "varbinary"}:
-        size: int | None = row["length"]
-        return size
-    return row["digits"] if word == "bit" else None
+    if brackets(word) is not Brackets.LENGTH:
+        return None
+    size: int | None = row["digits" if word == "bit" else "length"]
+    return size
 
 
 def quoted(names: Sequence[str]) -> str:
