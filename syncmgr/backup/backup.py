@@ -27,12 +27,12 @@ from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
 from syncmgr.backup.moment import copy_database, held, held_server
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
 from syncmgr.backup.served_metadata import copy_out
-from syncmgr.backup.tables import Lake
 from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import lock_of
+from syncmgr.lake.registry import FORMAT
 from syncmgr.meta.database.engine import META_FILE
 from syncmgr.meta.staged import staged_files
 
@@ -92,7 +92,7 @@ class Backup:
     def __init__(self, here: Places, folder: Path, say: Callable[[str], None]) -> None:
         self._here, self._folder, self._say = here, folder, say
         self._meta, self._catalog = folder / META / META_FILE, folder / LAKE / here.catalog.name
-        self._lake = Lake(here.lake_dir, self._pin_of_lake)
+        self._lake = FORMAT.saved(here.lake_dir, self._pin_of_lake)
 
     def run(self, beside: Mapping[str, Path]) -> None:
         """`beside`: small files that are copied, by their path in the backup."""
@@ -197,4 +197,4 @@ class Backup:
     def _check(self) -> None:
         """The copy is whole by itself."""
         if self._catalog.exists():
-            Lake(self._here.lake_dir, lambda path: self._folder / LAKE / path).files(self._catalog)
+            FORMAT.saved(self._here.lake_dir, lambda path: self._folder / LAKE / path).files(self._catalog)

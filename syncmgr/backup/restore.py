@@ -13,14 +13,14 @@ from syncmgr.backup import manifest, served_metadata
 from syncmgr.backup.files import copied, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Manifest
 from syncmgr.backup.places import Places, places
-from syncmgr.backup.tables import Lake
 from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfinished
-from syncmgr.lake.iceberg import catalog_file
-from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
+from syncmgr.host.moved_folder import Move
+from syncmgr.lake.port import SavedTables
+from syncmgr.lake.registry import FORMAT
 from syncmgr.meta.database.engine import META_FILE, refuse_unfit
 from syncmgr.meta.staged import make_foreign
 
@@ -117,31 +117,18 @@ class Restore:
 
     def _drop_views(self) -> None:
         """Their data are in files that no backup has."""
-        gone = catalog_file.drop_views(self._here.catalog) if self._here.catalog.exists() else []
+        gone = self._tables().drop_views(self._here.catalog) if self._here.catalog.exists() else []
         if gone:
             self._say(f"views of other engines are not in a backup, create them again: {', '.join(gone)}")
 
     def _move(self, move: Move) -> None:
-        """Rewrites the paths in the tables' files to the new folder; files whose length others record are rewritten
-        first.
-        """
+        """Rewrites the paths in the tables' files to the new folder."""
         self._say(f"paths are rewritten from {move.old} to {move.new}")
         catalog = self._here.catalog
         if not catalog.exists():
             return
-        lake = Lake(move.old, lambda path: move.new / path)
-        files = [*lake.files(catalog).values(), *lake.previous(catalog).values()]
-        lengths: dict[str, int] = {}
-        for kind in ORDER:
-            for named in (each for each in files if each.kind is kind):
-                with _movable(named.location, move):
-                    path = lake.path(named.location)
-                    content = rewritten(named, path, move, lengths)
-                if content is not None:
-                    path.write_bytes(content)
-                    lengths[named.location] = len(content)
-        with _movable(str(catalog), move):
-            catalog_file.move(catalog, move.moved)
+        saved = FORMAT.saved(move.old, lambda path: move.new / path)
+        saved.move(catalog, move.new, lambda name: _movable(name, move))
 
     def _check(self) -> int:
         """How many tables there are. Raises BACKUP_LACKS if one names a file that is missing, or not in full length."""
@@ -149,10 +136,13 @@ class Restore:
         if not catalog.exists():
             return 0
         try:
-            Lake(self._here.lake_dir, lambda path: self._here.lake_dir / path).files(catalog)
+            self._tables().files(catalog)
         except FileNotFoundError as error:
             raise SyncError(Code.BACKUP_LACKS, path=error.filename, what="a table", reason="it is not there") from error
-        return len(catalog_file.pointers(catalog))
+        return self._tables().count(catalog)
+
+    def _tables(self) -> SavedTables:
+        return FORMAT.saved(self._here.lake_dir, lambda path: self._here.lake_dir / path)
 
 
 @contextmanager

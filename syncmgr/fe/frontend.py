@@ -37,6 +37,7 @@ from syncmgr.host import log_files, log_output
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
 from syncmgr.host.private import without_secrets
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.registry import FORMAT
 from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
@@ -174,7 +175,7 @@ def _logs_of(settings: Settings) -> log_files.AuditState:
 
 
 def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
-    return Lake(
+    return FORMAT.lake(
         lake_dir=settings.folder("lake_dir"),
         jars_dir=jars_dir(settings),
         options=settings.spark,
@@ -188,13 +189,9 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
 
 
 def _queries_of(settings: Settings, lake: Lake) -> Queries:
-    def lake_is_there() -> None:
-        lake.ready()
-        lake.iceberg()  # creates the catalog
-
     return Queries(
         lake.place,
-        lake_is_there,
+        lake.make_catalog,
         memory=settings.number("query_memory"),
         spill=settings.number("query_spill_bytes"),
         nice=settings.number("query_nice"),

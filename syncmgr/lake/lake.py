@@ -165,6 +165,11 @@ class Lake:
         self._session.stop()
         self._durability.close()
 
+    def make_catalog(self) -> None:
+        """Waits for Spark; creates the catalog if there is none. Raises as `ready`."""
+        self.ready()
+        self.iceberg()
+
     def iceberg(self) -> Iceberg:
         """The catalog in the session of the commits. Raises LAKE_STARTING."""
         return self._opened_now().iceberg

@@ -1,10 +1,12 @@
-"""What the rest of the program requires of a table format: four ports.
+"""What the rest of the program requires of a table format: five ports.
 
 Owns: what each of them promises.
 Must not know: Iceberg's API, Spark, who asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from syncmgr.job.channel.description import ChannelDescription
@@ -91,3 +93,32 @@ class Upkeep(Protocol):
 
     def index(self, db: str, table: str) -> IndexStanding:
         """The state of the key index of a table."""
+
+
+Movable = Callable[[str], AbstractContextManager[None]]  # turns a ValueError about the file of that name into ours
+
+
+class SavedTables(Protocol):
+    """The tables of a catalog that no frontend has open, as files that name each other by paths of one folder.
+
+    All raise BACKUP_LACKS if a file is not as it should be, and FileNotFoundError if one is not there.
+    """
+
+    def count(self, catalog: Path) -> int: ...
+    def files(self, catalog: Path) -> frozenset[str]:
+        """The names of all that a reader of the tables may need."""
+
+    def previous(self, catalog: Path) -> frozenset[str]:
+        """Those that describe the tables before their last commits, as far as they exist: commits delete old ones."""
+
+    def take(self, catalog: Path) -> None:
+        """Looks for what describes the tables now, before a commit deletes it."""
+
+    def relative(self, location: str) -> Path:
+        """The path of a named file below the folder."""
+
+    def drop_views(self, catalog: Path) -> list[str]:
+        """Those of other engines, whose data may be anywhere; returns their names."""
+
+    def move(self, catalog: Path, new: Path, movable: Movable) -> None:
+        """Rewrites the names for a lake in another folder, in place."""

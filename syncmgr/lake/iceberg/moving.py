@@ -7,13 +7,13 @@ Must not know: catalogs, which files there are.
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from syncmgr.host.moved_folder import Move, NotMovableError
 from syncmgr.lake.iceberg import avro, metadata_file
 from syncmgr.lake.iceberg.named_files import Kind, Named
 from syncmgr.lake.iceberg.puffin import MAGIC
@@ -21,36 +21,6 @@ from syncmgr.lake.iceberg.puffin import MAGIC
 PATH_OF_DELETE: Final = 2147483546  # the reserved field id of a position delete's file
 FOOTER: Final = 4 + 4 + 4  # of a Puffin file, after its text: length, flags, magic
 FIRST_ROW_GROUP: Final = 4  # after the magic number of a Parquet file
-
-
-class NotMovableError(ValueError):
-    """A file that names something it should not, or in an unknown form."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
-    """From one absolute folder to another."""
-
-    old: Path
-    new: Path
-
-    def relative(self, location: str) -> Path:
-        """The path of a file below the old folder. Raises NotMovableError if it is not there."""
-        for prefix in self._prefixes():
-            if location.startswith(prefix):
-                return Path(location[len(prefix) :])
-        raise NotMovableError(f"'{location}' is not in {self.old}")
-
-    def moved(self, location: str) -> str:
-        """Raises NotMovableError if it is not below the old folder."""
-        for prefix in self._prefixes():
-            if location == prefix[:-1] or location.startswith(prefix):
-                scheme = prefix[: -len(f"{self.old}/")]
-                return f"{scheme}{self.new}{location[len(prefix) - 1 :]}"
-        raise NotMovableError(f"'{location}' is not in {self.old}")
-
-    def _prefixes(self) -> tuple[str, ...]:
-        return tuple(f"{scheme}{self.old}/" for scheme in ("", "file:", "file://"))
 
 
 def metadata(path: Path, move: Move) -> bytes:

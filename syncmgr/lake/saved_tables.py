@@ -1,6 +1,6 @@
-"""All tables of a catalog, and the files that each names.
+"""All tables of a catalog that no frontend has open, and the files that each names.
 
-Owns: the errors of a walk over them if a file is not as it should be.
+Owns: the errors of a walk over them if a file is not as it should be, and the order in which they are rewritten.
 Must not know: the caller.
 """
 
@@ -9,22 +9,52 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.host.moved_folder import Move
 from syncmgr.lake.iceberg import catalog_file, metadata_file
-from syncmgr.lake.iceberg.moving import Move
+from syncmgr.lake.iceberg.moving import ORDER, rewritten
 from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
+from syncmgr.lake.port import Movable
 
 
-class Lake:
+class IcebergFiles:
     """The tables of a lake whose files name each other in `named_in`. `at`: where such a file is, by its relative
     path.
     """
 
     def __init__(self, named_in: Path, at: Callable[[Path], Path]) -> None:
-        self._move = Move(old=named_in, new=named_in)
+        self._folder = Move(old=named_in, new=named_in)
         self._at = at
         self._tables = Tables(self._read_at)
 
-    def files(self, catalog: Path) -> dict[str, Named]:
+    def count(self, catalog: Path) -> int:
+        return len(catalog_file.pointers(catalog))
+
+    def files(self, catalog: Path) -> frozenset[str]:
+        return frozenset(self._files(catalog))
+
+    def previous(self, catalog: Path) -> frozenset[str]:
+        return frozenset(self._previous(catalog))
+
+    def drop_views(self, catalog: Path) -> list[str]:
+        return catalog_file.drop_views(catalog)
+
+    def move(self, catalog: Path, new: Path, movable: Movable) -> None:
+        """Files whose length others record are rewritten first."""
+        move = Move(old=self._folder.old, new=new)
+        files = [*self._files(catalog).values(), *self._previous(catalog).values()]
+        lengths: dict[str, int] = {}
+        for kind in ORDER:
+            for named in (each for each in files if each.kind is kind):
+                with movable(named.location):
+                    path = self.path(named.location)
+                    content = rewritten(named, path, move, lengths)
+                if content is not None:
+                    path.write_bytes(content)
+                    lengths[named.location] = len(content)
+        with movable(str(catalog)):
+            catalog_file.move(catalog, move.moved)
+
+    def _files(self, catalog: Path) -> dict[str, Named]:
         """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
         found: dict[str, Named] = {}
         for label, pointer in catalog_file.pointers(catalog).items():
@@ -33,7 +63,7 @@ class Lake:
                 found |= self._tables.files(metadata)
         return found
 
-    def previous(self, catalog: Path) -> dict[str, Named]:
+    def _previous(self, catalog: Path) -> dict[str, Named]:
         """The metadata before the last commits of each table, as far as they exist: commits delete old ones."""
         found = {}
         for label, pointer in catalog_file.pointers(catalog).items():
@@ -50,13 +80,12 @@ class Lake:
             return False
 
     def take(self, catalog: Path) -> None:
-        """The metadata that the catalog names. Raises as `files`."""
         for label, pointer in catalog_file.pointers(catalog).items():
             with _told(label, pointer.location):
                 self.path(pointer.location)
 
     def relative(self, location: str) -> Path:
-        return self._move.relative(location)
+        return self._folder.relative(location)
 
     def path(self, location: str) -> Path:
         """Where a named file is."""
