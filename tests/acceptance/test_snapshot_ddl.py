@@ -85,7 +85,7 @@ def is_streaming(frontend: FrontendProcess, db: str) -> Callable[[], bool]:
     "name",
     [
         "columns swap",
-        "tables swap",
+        pytest.param("tables swap", marks=pytest.mark.slow),
         *(pytest.param(name, marks=pytest.mark.long) for name in CASES if not name.endswith("swap")),
     ],
 )

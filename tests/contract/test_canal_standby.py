@@ -157,7 +157,9 @@ def test_a_standby_loses_no_row_while_a_job_reads(pair: Pair) -> None:
         assert upserted({}, reader) == expected(pair.second)
 
 
-@pytest.mark.parametrize("more", [True, False], ids=["more is written", "nothing is written"])
+@pytest.mark.parametrize(
+    "more", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["more is written", "nothing is written"]
+)
 def test_a_standby_loses_no_row_of_a_job_that_was_away(pair: Pair, *, more: bool) -> None:
     """What it has not read lies before its position by the standby's coordinates, and was written in its second."""
     with reading(pair.canal, [channel(TABLE)]) as reader:
@@ -185,7 +187,7 @@ def test_a_standby_loses_no_row_of_a_job_that_was_away(pair: Pair, *, more: bool
     ],
     indirect=True,
 )
-@pytest.mark.parametrize("away", [False, True], ids=["reading", "away"])
+@pytest.mark.parametrize("away", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["reading", "away"])
 def test_a_target_without_a_key_gets_no_row_twice(pair: Pair, *, away: bool) -> None:
     """Which rows of the standby it has already nobody knows; the job says so before it appends one."""
     found = list[int]()

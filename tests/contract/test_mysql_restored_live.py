@@ -81,7 +81,7 @@ def copied(server: MysqlServer, copy: Path) -> None:
     server.start()
 
 
-@pytest.mark.parametrize("value", ["lost", "other than that"])
+@pytest.mark.parametrize("value", ["lost", pytest.param("other than that", marks=pytest.mark.slow)])
 def test_a_server_that_was_set_back_with_its_files(server: MysqlServer, tmp_path: Path, value: str) -> None:
     """What it wrote since stands under the numbers, and in the place, of what the job has read."""
     start = latest(server)
