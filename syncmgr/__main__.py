@@ -31,6 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     except SyncError as error:
         sys.stderr.write(f"{error}\n")
         return 2 if error.code is Code.BAD_CONFIG else 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from syncmgr import __version__
 from syncmgr.backup import manifest
-from syncmgr.backup.files import copied, link, place, told
+from syncmgr.backup.files import copied, empty_after_failure, link, place, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
 from syncmgr.backup.moment import copy_database, held, held_server
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
@@ -44,12 +44,12 @@ CONF: Final = "conf/fe.conf"
 def back_up(settings: Settings, conf: Path, folder: Path, say: Callable[[str], None]) -> None:
     """Raises BACKUP_REFUSED, BACKUP_LACKS, BACKUP_FAILED."""
     here, folder = places(settings, Code.BACKUP_REFUSED), folder.absolute()
-    with told("backup"):
+    with told("backup", folder):
         _refuse(here, folder)
         lock = lock_of(here.meta_dir / BACKUP_LOCK)
         if lock is None:
             raise SyncError(Code.BACKUP_REFUSED, reason=f"another backup of '{here.meta_dir}' is under way")
-        with lock, _pins(here):
+        with lock, _pins(here), empty_after_failure(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             Backup(here, folder, say).run({CONF: conf, **_secrets(here)})
 

@@ -18,12 +18,37 @@ from syncmgr.errors import Code, SyncError
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Errors of a disk or a database, for the operator. Raises BACKUP_FAILED."""
+def told(what: str, folder: Path) -> Iterator[None]:
+    """Errors of a disk or a database, for the operator. `folder`: what is read and written, if the error names no file.
+    Raises BACKUP_FAILED.
+    """
     try:
         yield
     except (OSError, ImportError, sqlite3.Error, SQLAlchemyError) as error:
-        raise SyncError(Code.BACKUP_FAILED, what=what, reason=str(error).splitlines()[0]) from error
+        raise SyncError(Code.BACKUP_FAILED, what=what, reason=_reason(error, folder)) from error
+
+
+def _reason(error: Exception, folder: Path) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        cure = "; run it as the user of the frontend, to whom its folders belong"
+        at = error.filename if error.filename2 is None else error.filename2
+        return f"'{at}': {error.strerror}{cure if isinstance(error, PermissionError) else ''}"
+    first = str(error).splitlines()[0]
+    return f"{first} ('{folder}')" if isinstance(error, sqlite3.Error) else first
+
+
+@contextmanager
+def empty_after_failure(folder: Path) -> Iterator[None]:
+    """Half a copy is of no use, fills the disk, and is in the way of the next one. It was empty, or was not there."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        for path in folder.glob("*"):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        if not was_there and folder.exists():
+            folder.rmdir()
+        raise
 
 
 def link(source: Path, target: Path) -> None:

@@ -66,7 +66,10 @@ def read(folder: Path) -> Manifest:
     try:
         stored = json.loads((folder / NAME).read_bytes())
     except FileNotFoundError as error:
-        reason = f"{NAME}, which a backup gets last, is not there"
+        reason = f"{NAME}, which a backup gets last, is not there" if folder.is_dir() else "there is no such folder"
+        raise SyncError(Code.BACKUP_BROKEN, folder=folder, reason=reason) from error
+    except PermissionError as error:
+        reason = f"{NAME} cannot be read: {error.strerror}; run it as the user who has made the backup, or as root"
         raise SyncError(Code.BACKUP_BROKEN, folder=folder, reason=reason) from error
     except (OSError, ValueError) as error:
         raise SyncError(Code.BACKUP_BROKEN, folder=folder, reason=f"{NAME}: {error}") from error

@@ -4,10 +4,12 @@ Owns: the order of its steps. An interrupted restore is marked, and no frontend 
 Must not know: how a backup is made.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from syncmgr.backup import manifest, served_metadata
 from syncmgr.backup.files import copied, told
@@ -24,6 +26,8 @@ from syncmgr.lake.registry import FORMAT
 from syncmgr.meta.database.engine import META_FILE, refuse_unfit
 from syncmgr.meta.staged import make_foreign
 
+ROOT: Final = 0
+
 
 def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> None:
     """Raises RESTORE_REFUSED, RESTORE_UNFINISHED, META_IN_USE, NOT_WRITABLE, BACKUP_*."""
@@ -31,7 +35,7 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
     saved = manifest.read(folder)
     for each in (here.meta_dir, here.lake_dir, here.staging_dir, here.meta_file.parent):
         make_writable(each)
-    with told("restore"), locked(here.meta_dir):
+    with told("restore", folder), locked(here.meta_dir):
         refuse_unfinished(here.meta_dir)
         there = here.occupied()
         if there is not None:
@@ -100,6 +104,9 @@ class Restore:
             sync_file_system(each)
         passing(CrashPoint.RESTORE_COPIED)
         self._say(f"restored {len(self._saved.files)} files, compared; the files of {tables} tables are there")
+        if os.geteuid() == ROOT:
+            folders = f"'{self._here.meta_dir}', '{self._here.lake_dir}' and '{self._here.staging_dir}'"
+            self._say(f"they belong to root, who has run this: a frontend of another user needs chown -R of {folders}")
 
     def _target(self, name: str) -> Path | None:
         """None: it is for people, like fe.conf."""

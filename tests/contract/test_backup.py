@@ -455,6 +455,59 @@ def test_wrong_folders_are_refused(house: House, tmp_path: Path) -> None:
     assert house.rows() == [1, 2]
 
 
+def test_a_backup_that_fails_leaves_nothing_and_may_be_made_again(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is as it was, also after Ctrl-C, so that the next one finds room, and no folder that is not empty."""
+    made = tmp_path / "made"
+    made.mkdir()
+
+    def fails(error: BaseException) -> None:
+        def check(_: Backup) -> None:
+            raise error
+
+        monkeypatch.setattr(Backup, "_check", check)
+
+    fails(OSError(errno.ENOSPC, "No space left on device", str(made / "lake")))
+    assert_is_refused(Code.BACKUP_FAILED, "/made/lake': No space left on device$", lambda: house.back_up(made))
+    assert list(made.iterdir()) == []
+    fails(sqlite3.OperationalError("database or disk is full"))
+    assert_is_refused(Code.BACKUP_FAILED, r"disk is full \('.*/new'\)", lambda: house.back_up(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+    fails(KeyboardInterrupt())
+    conf = ["--conf", str(house.conf)]
+    assert main(["backup", str(made), *conf]) == 1
+    assert list(made.iterdir()) == []
+    monkeypatch.undo()
+    house.back_up(made)
+
+
+def test_another_user_is_told_whose_folders_they_are(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who may not read or write, who restores as root for somebody else, and who mistypes the folder."""
+    house.back_up(tmp_path / "copy")
+    assert_is_refused(Code.BACKUP_BROKEN, "there is no such folder", lambda: house.restore(tmp_path / "cpy"))
+
+    def denied(*_: object) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", "there")
+
+    values = settings.read(house.conf)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", denied)
+        words = r"backup\.json cannot be read: Permission denied; run it as the user who"
+        assert_is_refused(Code.BACKUP_BROKEN, words, lambda: restore(values, tmp_path / "copy", quiet))
+    with monkeypatch.context() as patched:
+        patched.setattr(backup_module, "lock_of", denied)
+        words = "'there': Permission denied; run it as the user of the frontend"
+        assert_is_refused(Code.BACKUP_FAILED, words, lambda: house.back_up(tmp_path / "other"))
+    for user, told in ((0, True), (65534, False)):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        other = House(tmp_path / f"other{user}")
+        assert main(["restore", str(tmp_path / "copy"), "--conf", str(other.conf)]) == 0
+        assert ("they belong to root, who has run this" in capsys.readouterr().out) == told
+
+
 def test_two_backups_at_a_time_are_refused(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second would take the first one's second names away."""
     tried = []
