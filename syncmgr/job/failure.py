@@ -234,7 +234,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or another client has read: rows are missing. " + _CANAL),
     Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL_PAST),
     Code.CANAL_INEXACT: _O("STOP the job, and create it with `canal.time_zone`, or without the column."),
-    # Spark and Iceberg
+    # the lake
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
     Code.LAKE_SLOW: _T("Nothing if it ends; else check the load and log/fe.log, and restart the frontend."),

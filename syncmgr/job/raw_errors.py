@@ -1,6 +1,6 @@
-"""Which error code the raw error of a server, a disk or the JVM gets.
+"""Which error code the raw error of a server or a disk gets.
 
-Owns: MySQL's numbers and words, the numbers of the operating system, Java's classes and words -> codes of ours.
+Owns: MySQL's numbers and words, the numbers of the operating system -> codes of ours.
 Must not know: connections, exceptions, what a code does to a job (job/failure.py).
 """
 
@@ -37,23 +37,6 @@ BINLOG_WORDS: Final[Mapping[str, Code]] = {
 
 DISK: Final[Mapping[int, Code]] = {errno.ENOSPC: Code.DISK_FULL, errno.EDQUOT: Code.DISK_FULL}
 
-# Searched in everything that Java reported, causes included, in this order. The first words are the disk's own.
-LAKE_WORDS: Final[Mapping[str, Code]] = {
-    "No space left on device": Code.LAKE_FULL,
-    "Disk quota exceeded": Code.LAKE_FULL,
-    "[SQLITE_FULL]": Code.LAKE_FULL,
-    "[SQLITE_CORRUPT]": Code.LAKE_DAMAGED,
-    "[SQLITE_NOTADB]": Code.LAKE_DAMAGED,
-    "[SQLITE_READONLY": Code.LAKE_DENIED,
-    "Permission denied": Code.LAKE_DENIED,
-    "Read-only file system": Code.LAKE_DENIED,
-    "java.nio.file.AccessDeniedException": Code.LAKE_DENIED,
-    "org.apache.hadoop.security.AccessControlException": Code.LAKE_DENIED,
-    "org.apache.iceberg.exceptions.ForbiddenException": Code.LAKE_DENIED,
-    "org.apache.iceberg.exceptions.NotAuthorizedException": Code.LAKE_DENIED,
-    "Mkdirs failed to create": Code.LAKE_DENIED,  # Hadoop's words for a folder, with no reason in them
-}
-
 
 def of_connection(number: int) -> Code:
     """Of MySQL's error number when a connection or a plain statement failed; 0: the network's."""
@@ -76,8 +59,3 @@ def of_binlog(number: int, message: str) -> Code:
 def of_staging(number: int | None) -> Code:
     """Of the operating system's error number when rows were staged."""
     return Code.NOT_WRITABLE if number is None else DISK.get(number, Code.NOT_WRITABLE)
-
-
-def of_lake(text: str) -> Code:
-    """Of everything that Java or the disk reported; an unknown error may be transient."""
-    return next((code for words, code in LAKE_WORDS.items() if words in text), Code.LAKE_FAILED)

@@ -15,10 +15,10 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import SyncError
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import FILE_MISSING, Iceberg
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, java_class, words
+from syncmgr.lake.storage_errors import of_lake
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import opened, sync_opened
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.storage_errors import of_lake
 
 NOTE: Final = "lost_writes.json"  # in the folder of the lake, since a restart must know of it, too
 

@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import SyncError
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
@@ -39,6 +38,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
+from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
 from syncmgr.lake.warm_up import warm_up

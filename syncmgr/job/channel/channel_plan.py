@@ -119,7 +119,7 @@ def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple
 
 
 def _narrowed(expression: str, column: TargetColumn) -> str:
-    """Iceberg stores TINYINT and SMALLINT as int: their ranges hold only where the expression is cast."""
+    """The lake stores TINYINT and SMALLINT as int: their ranges hold only where the expression is cast."""
     return spark_cast(expression, column.type) if column.type.name in {"TINYINT", "SMALLINT"} else expression
 
 

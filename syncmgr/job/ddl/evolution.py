@@ -367,7 +367,7 @@ def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool
     except UnknowableError as error:
         return None, _null(column, terms, str(error))
     if value is not None and not terms.defaults and not shares and Kind.OLD_VALUES in terms.deeds:
-        return None, _null(column, terms, f"a table of Iceberg's format v2 cannot show {value} in rows from before")
+        return None, _null(column, terms, f"a table of format v2 cannot show {value} in rows from before")
     anew = "" if terms.defaults else ", which are written again"
     return value, f", {value} in rows from before{anew}" if value else ""
 

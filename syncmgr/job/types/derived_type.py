@@ -82,7 +82,7 @@ def _candidates(present: TargetType, column: SourceColumn) -> list[TargetType]:
 
 
 def _grows(old: TargetType, new: TargetType) -> bool:
-    """Files that hold the old type are read as the new one; these are Iceberg's promotions."""
+    """Files that hold the old type are read as the new one."""
     if old == new or (old.name, new.name) in {("INT", "BIGINT"), ("FLOAT", "DOUBLE")}:
         return True
     if (old.name, new.name) != ("DECIMAL", "DECIMAL"):

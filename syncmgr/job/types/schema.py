@@ -21,7 +21,7 @@ BYTES: Final = words(Family.BYTES)
 LABELLED: Final = words(Family.LABELLED)
 GEOMETRY: Final = words(Family.GEOMETRY)
 IDENTIFIERS: Final = {word: TYPES[word].size for word in TYPES if TYPES[word].family is Family.IDENTIFIER}
-MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
+MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and the lake alike
 
 
 _DEFAULT_OF: Final = re.compile(r"\bdefault\s*\(", re.IGNORECASE)

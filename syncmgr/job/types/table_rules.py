@@ -1,7 +1,7 @@
 """The rules of CREATE TABLE in the lake.
 
 Owns: which names, columns, keys, partitions and properties a table can have.
-Must not know: Iceberg, Spark, statements, the source.
+Must not know: the table format, Spark, statements, the source.
 """
 
 import difflib
@@ -19,10 +19,10 @@ from syncmgr.job.types.schema import (
 from syncmgr.job.types.target import CHARACTERS
 
 RESERVED_PREFIX: Final = "syncmgr_"
-_OF_ICEBERG: Final = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
-_OF_CHANGES: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")  # Iceberg's, of a table's changes
+_OF_READERS: Final = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+_OF_CHANGES: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")  # of a reader of a table's changes
 _OF_STAGING: Final = ("_op", "_seq", "_when", "_file", "_offset", "_image")
-RESERVED: Final = frozenset({*_OF_ICEBERG, *_OF_CHANGES, *_OF_STAGING})
+RESERVED: Final = frozenset({*_OF_READERS, *_OF_CHANGES, *_OF_STAGING})
 NAME_LENGTH: Final = 64  # MySQL's own bound
 
 
@@ -39,7 +39,7 @@ def _size(value: str) -> str | None:
     return None if value.isdecimal() and int(value) >= 1024 * 1024 else "it must be a number of bytes, at least 1048576"
 
 
-# Properties of CREATE TABLE, under Iceberg's own names; each check gives the reason why a value is wrong.
+# Properties of CREATE TABLE, under the table format's own names; each check gives the reason why a value is wrong.
 PROPERTIES: Final[Mapping[str, Callable[[str], str | None]]] = {
     "format-version": _format,
     "write.parquet.compression-codec": _codec,
@@ -51,7 +51,7 @@ RESERVED_DATABASES: Final = frozenset({"lake", "spark_catalog", "global_temp", "
 
 
 def check_name(name: str, what: str) -> None:
-    """Raises BAD_NAME for a database or table name that Iceberg or a file system cannot hold."""
+    """Raises BAD_NAME for a database or table name that the lake or a file system cannot hold."""
     reason = None
     if not name or len(name) > NAME_LENGTH:
         reason = f"it must have 1 to {NAME_LENGTH} characters"
@@ -104,7 +104,7 @@ def _check_columns(table: TargetTable) -> None:
 
 
 def is_reserved(column: str) -> bool:
-    """Whether rows have a column of that name besides those of a table: in Iceberg, or while they are staged. A column
+    """Whether rows have a column of that name besides those of a table: for readers, or while they are staged. A column
     of the source that has it cannot be read, either.
     """
     folded = folded_in_lake(column)
@@ -157,7 +157,7 @@ def parse_transform(text: str) -> Transform:
 
 
 def _sameness(transform: Transform) -> tuple[str, str]:
-    """Iceberg refuses partitions that are equal here."""
+    """A table format refuses partitions that are equal here."""
     kind = "time" if transform.kind in {"year", "month", "day", "hour"} else transform.kind
     return kind, folded_in_lake(transform.column)
 

@@ -6,12 +6,12 @@ Must not know: tokens, transactions, when files are deleted.
 
 from syncmgr.errors import SyncError
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.commit import arrow_writer, rows
 from syncmgr.lake.commit.uncommitted_files import Written
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import EpochKeys
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, text_of
+from syncmgr.lake.storage_errors import of_lake
 
 NumberedKeys = tuple[int, EpochKeys]  # with the seed by which they are numbered
 

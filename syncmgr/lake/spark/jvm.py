@@ -20,8 +20,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.spark import query_errors as spark_words
+from syncmgr.lake.storage_errors import of_lake
 
 Java = Any  # an object of the JVM
 

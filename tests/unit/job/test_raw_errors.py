@@ -3,8 +3,7 @@ import errno
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.failure import Remedy, remedy
-from syncmgr.job.raw_errors import of_binlog, of_connection, of_lake, of_staging
+from syncmgr.job.raw_errors import of_binlog, of_connection, of_staging
 
 
 @pytest.mark.parametrize(
@@ -57,23 +56,3 @@ def test_a_binlog_that_is_refused(number: int, message: str, expected: Code) -> 
 def test_a_disk_that_does_not_take_rows(number: int | None, expected: Code) -> None:
     """A full one is told apart from one that is broken."""
     assert of_staging(number) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "mended_by"),
-    [
-        ("SparkException: Job aborted\njava.io.IOException: No space left on device", Code.LAKE_FULL, Remedy.RETRY),
-        ("[SQLITE_FULL] Insertion failed because database is full", Code.LAKE_FULL, Remedy.RETRY),
-        ("[SQLITE_BUSY] The database file is locked", Code.LAKE_FAILED, Remedy.RETRY),
-        ("java.net.ConnectException: Connection refused", Code.LAKE_FAILED, Remedy.RETRY),
-        ("java.lang.OutOfMemoryError: Java heap space", Code.LAKE_FAILED, Remedy.RETRY),
-        ("org.apache.iceberg.exceptions.ForbiddenException: 403", Code.LAKE_DENIED, Remedy.OPERATOR),
-        ("FileNotFoundException: /lake/t/data/x (Permission denied)", Code.LAKE_DENIED, Remedy.OPERATOR),
-        ("[TASK_WRITE_FAILED] Mkdirs failed to create file:/lake/t/data", Code.LAKE_DENIED, Remedy.OPERATOR),
-        ("[SQLITE_CORRUPT] The database disk image is malformed", Code.LAKE_DAMAGED, Remedy.OPERATOR),
-    ],
-)
-def test_what_java_says(text: str, expected: Code, mended_by: Remedy) -> None:
-    """A full disk and a lock pass, missing rights and a damaged catalog wait for a person."""
-    assert of_lake(text) is expected
-    assert remedy(expected) is mended_by
