@@ -4,11 +4,12 @@ Owns: the ports, as the console sees them. All of them block; the console calls 
 Must not know: who implements them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from syncmgr.accounts.user import Account, Privilege, Rights, Scope
 from syncmgr.errors import Remark
+from syncmgr.job.show_sync import Wanted
 from syncmgr.job.types.schema import TargetTable
 from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
 
@@ -74,7 +75,7 @@ class Catalog(Protocol):
 class History(Protocol):
     """What jobs have done."""
 
-    def rows(self, table: str) -> Sequence[tuple[object, ...]]:
+    def rows(self, table: str, wanted: Wanted) -> Iterable[tuple[object, ...]]:
         """Of a sync_* table of information_schema: id, database and name of the job, then the rest."""
         ...
 

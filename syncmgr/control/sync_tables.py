@@ -6,19 +6,21 @@ Must not know: who reads them, how the tables are shown.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
-from syncmgr.job.show_sync import channel_row, ddl_row, snapshot_row
+from syncmgr.job.show_sync import Wanted, channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables
 from syncmgr.meta.epochs import StoredEpoch
 from syncmgr.meta.store import Store
 
 Row = tuple[object, ...]
+EVERYTHING: Final = Wanted()
 
 TABLES: Final = (
     "sync_jobs",
@@ -47,9 +49,9 @@ class History:
         self._jobs = jobs
         self._tables = tables
 
-    def rows(self, table: str) -> list[Row]:
+    def rows(self, table: str, wanted: Wanted = EVERYTHING) -> list[Row]:
         """The rows of one of TABLES."""
-        jobs = self._store.jobs.all()
+        jobs = [job for job in self._store.jobs.all() if wanted.job(*_name(job))]
         match table:
             case "sync_jobs":
                 by_id = {str(job.id): job for job in jobs}
@@ -58,7 +60,7 @@ class History:
             case "sync_channels":
                 return [row for job in jobs for row in self._channels(job)]
             case "sync_epochs":
-                return [row for job in jobs for row in self._epochs(job)]
+                return [row for job in jobs for row in self._epochs(job, wanted)]
             case "sync_snapshots":
                 return [row for job in jobs for row in self._loads(job)]
             case "sync_ddl":
@@ -66,7 +68,7 @@ class History:
             case "sync_dead_letters":
                 return [row for job in jobs for row in self._dead_letters(job)]
             case _:
-                return [row for job in jobs for row in self._points(job)]
+                return [row for job in jobs for row in self._points(job, wanted)]
 
     def _channels(self, job: SyncJob) -> Iterator[Row]:
         progress = self._store.epochs.progress(job.id)
@@ -82,8 +84,8 @@ class History:
                 *channel_row(table, job.state),
             )
 
-    def _epochs(self, job: SyncJob) -> Iterator[Row]:
-        for stored in self._store.epochs.all(job.id):
+    def _epochs(self, job: SyncJob, wanted: Wanted) -> Iterator[Row]:
+        for stored in self._store.epochs.of(job.id, wanted):
             epoch, end = stored.epoch, stored.epoch.end
             state = "INTENT" if stored.committed_at is None else "COMMITTED"
             yield (
@@ -103,10 +105,10 @@ class History:
                 *(_time(letter.at), letter.file, letter.offset),
             )
 
-    def _points(self, job: SyncJob) -> Iterator[Row]:
+    def _points(self, job: SyncJob, wanted: Wanted) -> Iterator[Row]:
         """Without snapshots that were removed from a table, for instance by an expiry or an older state of it."""
         there = cache(self._snapshots)
-        for stored in self._store.epochs.all(job.id):
+        for stored in self._store.epochs.of(job.id, replace(wanted, newest=None)):
             for channel in job.channels:
                 where = channel.target_db, channel.target
                 snapshot = stored.snapshots.get(channel.token)
@@ -133,11 +135,10 @@ class History:
         Raises UNKNOWN_JOB, NO_SUCH_POINT.
         """
         job = self._store.jobs.by_name(db, name)
-        points = [each for each in self._store.epochs.all(job.id) if each.snapshots]
-        found = [each for each in points if epoch in {None, each.epoch.number}]
-        if not found:
+        found = self._store.epochs.point(job.id, epoch)
+        if found is None:
             raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", at="" if epoch is None else f" at epoch {epoch}")
-        return _by_table(job, found[-1])
+        return _by_table(job, found)
 
 
 def _by_table(job: SyncJob, point: StoredEpoch) -> dict[tuple[str, str], int]:

@@ -5,7 +5,7 @@ Must not know: where the figures were measured.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -53,6 +53,21 @@ class Figures:
     prepared: int = 0
     dead_letters: int = 0
     synced_until: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Which rows of a sync_* table a reader needs at least; more do no harm.
+
+    `job`: whether those of that job, by its id, database and name. `epoch`: the first one. `since`: the earliest
+    commit in unix seconds; None: also epochs that are not committed. `newest`: so many rows with the highest epochs of
+    each job; None: all.
+    """
+
+    job: Callable[[int, str, str], bool] = lambda *_: True
+    epoch: int = 0
+    since: float | None = None
+    newest: int | None = None
 
 
 class Ran(Protocol):

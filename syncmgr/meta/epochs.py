@@ -6,12 +6,12 @@ Must not know: what an epoch holds, when it is committed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, null, select, update
 
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
-from syncmgr.job.show_sync import Figures
+from syncmgr.job.show_sync import Figures, Wanted
 from syncmgr.job.snapshot.retention import Kept, committed_last
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import channels, codec, ddl_log, dead_letters, progress
@@ -20,6 +20,8 @@ from syncmgr.meta.database.database import Database
 from syncmgr.meta.dead_letters import DeadLetters
 from syncmgr.meta.loads import Loads
 from syncmgr.meta.tables import EPOCHS, TOTALS
+
+SOME: Final = 100  # epochs that are fetched at once by a search that may end with the first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,12 +134,25 @@ class EpochStore:
 
     def all(self, job_id: JobId) -> list[StoredEpoch]:
         """All that are stored, in order."""
-        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number)
+        return self.of(job_id, Wanted())
+
+    def of(self, job_id: JobId, wanted: Wanted) -> list[StoredEpoch]:
+        """Some of them, in order."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.number >= wanted.epoch)
+        if wanted.since is not None:
+            query = query.where(EPOCHS.c.committed_at >= wanted.since)
         with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-        return [
-            StoredEpoch(epoch=_epoch(row), committed_at=row.committed_at, snapshots=row.snapshots or {}) for row in rows
-        ]
+            rows = connection.execute(query.order_by(EPOCHS.c.number.desc()).limit(wanted.newest)).all()
+        return [_stored(row) for row in reversed(rows)]
+
+    def point(self, job_id: JobId, number: int | None) -> StoredEpoch | None:
+        """The consistent point of that epoch; None: the newest one."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
+        if number is not None:
+            query = query.where(EPOCHS.c.number == number)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(EPOCHS.c.number.desc()).execution_options(yield_per=SOME))
+            return next((_stored(row) for row in rows if row.snapshots), None)
 
     def figures(self, job_id: JobId) -> Figures:
         newest = (
@@ -174,10 +189,11 @@ class EpochStore:
             select(EPOCHS.c.snapshots)
             .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
             .order_by(EPOCHS.c.number)
+            .execution_options(yield_per=SOME)
         )
         with self._database.reading() as connection:
-            points = connection.execute(query).scalars().all()
-        return next((point[token] for point in points if point.get(token) is not None), None)
+            points = connection.execute(query).scalars()
+            return next((point[token] for point in points if point.get(token) is not None), None)
 
     def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept:
         """Which snapshots of a table must stay. `tokens`: of the channels that commit to it; `since`: from when on, if
@@ -217,6 +233,10 @@ def _epoch_values(epoch: Epoch) -> dict[str, Any]:
         "prepared": codec.prepared_json(epoch.prepared) if epoch.prepared else null(),
         "ddl": null() if epoch.ddl is None else codec.ddl_json(epoch.ddl),
     }
+
+
+def _stored(row: Row[Any]) -> StoredEpoch:
+    return StoredEpoch(epoch=_epoch(row), committed_at=row.committed_at, snapshots=row.snapshots or {})
 
 
 def _epoch(row: Row[Any]) -> Epoch:

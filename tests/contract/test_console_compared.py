@@ -218,7 +218,7 @@ job_id FROM sync_ddl WHERE ddl_time > 'yesterday'
 class Told:
     """A history of those rows alone."""
 
-    def rows(self, _name: str) -> Iterator[tuple[Any, ...]]:
+    def rows(self, _name: str, _wanted: object) -> Iterator[tuple[Any, ...]]:
         return iter(ROWS)
 
 

@@ -25,6 +25,7 @@ from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, Staged
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.show_sync import Wanted
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
@@ -890,3 +891,26 @@ def test_unique_keys_and_generated_columns_are_stored_and_not_known_of_earlier_v
     del stored["source"]["unique"], stored["source"]["generated"]
     assert channel_of(stored).source.unique is None
     assert channel_of(stored).source.generated is None
+
+
+def test_epochs_are_asked_for_by_number_time_and_limit(store: Store) -> None:
+    """In order, whatever is left out; a consistent point by its number, or the newest."""
+    job = store.jobs.add(make_job(), START, 0.0)
+    for number in range(1, 6):
+        epoch = Epoch(number=number, end=START, last_seq=1, files={})
+        store.epochs.add_intent(job.id, epoch)
+        consistent = number in {2, 4}
+        committed = {"token-1": ChannelCommitted(snapshot=number)}
+        store.epochs.commit(job.id, epoch, committed, at=10.0 * number, keep_since=0.0, consistent=consistent)
+    store.epochs.add_intent(job.id, Epoch(number=6, end=START, last_seq=1, files={}))
+
+    def numbers(**wanted: Any) -> list[int]:
+        return [each.epoch.number for each in store.epochs.of(job.id, Wanted(**wanted))]
+
+    assert numbers() == [0, 1, 2, 3, 4, 5, 6]
+    assert numbers(epoch=4) == [4, 5, 6]
+    assert numbers(since=30.0) == [0, 3, 4, 5]  # the first one is of now
+    assert numbers(newest=2) == [5, 6]
+    assert numbers(since=50.0, newest=1) == [5]
+    found = [store.epochs.point(job.id, number) for number in (None, 2, 4, 3, 6, 9)]
+    assert [each and each.epoch.number for each in found] == [4, 2, 4, None, None, None]

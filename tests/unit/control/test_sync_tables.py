@@ -46,7 +46,7 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
         for number, at in ((1, 10), (2, 20), (3, None))
     ]
     store: Any = SimpleNamespace(
-        jobs=SimpleNamespace(all=lambda: [make_job(channels=channels)]), epochs=SimpleNamespace(all=lambda _: points)
+        jobs=SimpleNamespace(all=lambda: [make_job(channels=channels)]), epochs=SimpleNamespace(of=lambda *_: points)
     )
     asked: list[str] = []
 

@@ -18,6 +18,7 @@ from syncmgr.accounts.user import Account
 from syncmgr.console.limits import KiB
 from syncmgr.console.statements.local.comparisons import compare_as_mysql
 from syncmgr.console.statements.local.mysql_words import as_sqlite
+from syncmgr.console.statements.local.wanted_rows import UNBOUNDED, Bounds, bounds
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 
@@ -79,7 +80,7 @@ class LocalSelect:
 
     `names`: the columns of its result as MySQL names them, if they are known before it runs. `columns`: those it reads,
     as typed, and where; SQLite treats an unknown quoted name as a text. `db`: the only database whose tables can be in
-    the answer, if the query says so.
+    the answer, if the query says so. `bounds`: which rows of a table.
     """
 
     sql: str
@@ -87,6 +88,7 @@ class LocalSelect:
     names: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     db: str | None = None
+    bounds: Bounds = UNBOUNDED
 
 
 def question(text: str, asker: SessionFacts) -> LocalSelect | None:
@@ -158,12 +160,14 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
     told = _told(tree, replace(asker, now=asker.now.astimezone(dt.UTC)))  # as all times there are
     as_sqlite(told)
     compare_as_mysql(told)
+    within = bounds(told)
     return LocalSelect(
         sql=_having_without_group(told).sql("sqlite", identify=True, comments=False),
         tables=frozenset(table.name.lower() for table in tables),
         names=names,
         columns=_columns(told),
         db=_only_database(told),
+        bounds=within,
     )
 
 

@@ -6,18 +6,22 @@ Must not know: how it is queried; the query says which part a client wants.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope
 from syncmgr.console.ports import Catalog, History
 from syncmgr.console.statements.local.collation import COLLATION as COLLATED
+from syncmgr.console.statements.local.collation import compared
 from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
+from syncmgr.console.statements.local.wanted_rows import Bounds
 from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
 from syncmgr.console.table_columns import NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.show_sync import Wanted
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 
 # the words that MySQL's drivers know for types that only Doris has
@@ -80,15 +84,36 @@ def answer(
     for column, where in question.columns:
         if column.upper() not in known:
             raise SyncError(Code.UNKNOWN_COLUMN, column=column, where=where)
-    schema = _gather(question, catalog, present)
+    schema, wanted = _gather(question, catalog, present), _wanted(question.bounds)
     with SqliteEngine(spill=spill) as lite:
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
             kinds = [(column, "INTEGER" if column in NUMBERS else _TEXT) for column in TABLES[name]]
-            made = _ROWS[name](schema) if name in _ROWS else history.rows(name) if name in OF_HISTORY else ()
+            made = _ROWS[name](schema) if name in _ROWS else history.rows(name, wanted) if name in OF_HISTORY else ()
             lite.add(f"{INFORMATION_SCHEMA}.{quoted(name)}", kinds, made)
         names, rows = lite.ask(question.sql)
     return list(question.names) if len(question.names) == len(names) else names, rows
+
+
+def _wanted(bounds: Bounds) -> Wanted:
+    def job(job_id: int, db: str, name: str) -> bool:
+        values: dict[str, int | str] = {"JOB_ID": job_id, "JOB_SCHEMA": db, "JOB_NAME": name}
+        return all(_same(values[column], value) for column, value in bounds.job)
+
+    return Wanted(job=job, epoch=bounds.epoch, since=_unix_second(bounds.since), newest=bounds.newest)
+
+
+def _same(one: int | str, other: int | str) -> bool:
+    return one == other if isinstance(one, int) or isinstance(other, int) else compared(one, other) == 0
+
+
+def _unix_second(expression: str) -> float | None:
+    """Of a time in SQLite's words, a second earlier, since times are shown without their last digits."""
+    if not expression:
+        return None
+    with SqliteEngine() as lite:
+        _, ((moment,),) = lite.ask(f"SELECT {expression}")
+    return None if moment is None else datetime.fromisoformat(str(moment)).replace(tzinfo=UTC).timestamp() - 1
 
 
 def _gather(question: LocalSelect, catalog: Catalog, present: Present) -> Schema:
