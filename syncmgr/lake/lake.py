@@ -100,7 +100,7 @@ class Lake:
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
-        drops = Drops(folder=self.place.lake_dir / ".dropped", sync=self._confirm)
+        drops = Drops(folder=self.place.lake_dir / ".dropped", sync=partial(_confirm, self._durability))
         self.tables = IcebergTables(
             self.place,
             self._shelf,
@@ -300,16 +300,17 @@ class Lake:
         """Around a write to a table; call its value if nothing was written."""
         return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
 
-    def _confirm(self) -> None:
-        with lake_disk():
-            self._durability.confirm()
-
     def _forget(self, db: str, table: str) -> None:
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
+
+
+def _confirm(durability: Durability) -> None:
+    with lake_disk():
+        durability.confirm()
 
 
 @contextmanager
