@@ -25,7 +25,6 @@ from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.commit_marker import refuse_lost
 from syncmgr.lake.commit.expressions import Bounds
-from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.uncommitted_files import Strays
 from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
@@ -33,6 +32,7 @@ from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
+from syncmgr.lake.integrity import check_files, check_metadata
 from syncmgr.lake.spark.jdbc import Driver
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace

@@ -96,18 +96,6 @@ def test_a_column_that_comes_back_under_its_name_goes_on(tables: Tables) -> None
     assert table.rows("id, v") == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_what_an_earlier_version_left_is_taken_as_it_is(tables: Tables) -> None:
-    """A table without the ids gets them at its next commit; from then on they count."""
-    table = tables.make()
-    table.commit([(INS, 1, 1)])
-    table.sql(f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ('syncmgr.columns.{table.token}')")
-    replaced(table)
-    table.commit([(INS, 2, 2)])
-    assert table.rows() == [(1, None), (2, 2)]
-    replaced(table)
-    refused(table, table.prepared([(INS, 3, 3)]))
-
-
 def test_our_own_statements_replace_columns(tables: Tables) -> None:
     """Columns that the source drops, adds and renames are followed, whatever their ids, also if several tables fill the
     target.

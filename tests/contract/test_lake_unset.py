@@ -1,15 +1,19 @@
-"""Another engine removes what syncmgr keeps in a table's properties, right after a commit whose answer was lost."""
+"""Another engine removes what syncmgr keeps in a table's properties, right after a commit whose answer was lost, or
+together with a change that they would have shown.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.ddl.lake_change import EmptyTable, RenameField
+from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, RenameField
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TargetType
 from tests.contract.mysql_reader import database
 from tests.contract.test_lake_foreign_settings import cured
+from tests.contract.test_lake_replaced_columns import refused, replaced
 from tests.contract.test_snapshot_commit import Chunked
 from tests.support.servers.mysql import MysqlServer
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
@@ -142,3 +146,104 @@ def test_an_emptied_table_whose_token_is_gone_is_not_emptied_twice(tables: Table
     table.sql("INSERT INTO {table} VALUES (7, 7)")
     assert table.lake.alter(alter) == replace(done, passed_over=True)
     assert table.rows() == [(7, 7)]
+
+
+def rows_only(_: LakeTable) -> None:
+    pass
+
+
+def no_rows(table: LakeTable) -> None:
+    table.commit()
+
+
+def statement(table: LakeTable) -> None:
+    """It rewrites all rows, in a snapshot of ours."""
+    bigint = TargetType(name="BIGINT")
+    table.lake.alter(changes_of(table, AddField(name="x", type=bigint), FillField(name="x", value="7")))
+
+
+def emptied(text: str) -> Callable[[LakeTable], None]:
+    def set_back(table: LakeTable) -> None:
+        table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('syncmgr.columns.{table.token}' = '{text}')")
+
+    return set_back
+
+
+def removed(table: LakeTable) -> None:
+    unset(table, "columns")
+
+
+@pytest.mark.parametrize("between", [rows_only, no_rows, statement])
+@pytest.mark.parametrize(
+    "forget", [removed, emptied("{}"), emptied('{"id": 1}')], ids=["removed", "emptied", "set back"]
+)
+def test_a_column_that_was_replaced_is_noticed(
+    tables: Tables, forget: Callable[[LakeTable], None], between: Callable[[LakeTable], None]
+) -> None:
+    """Whatever becomes of the property that tells of it, and whatever of ours without rows is committed first: no row
+    follows until the table is read again, and then each does.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    forget(table)
+    replaced(table)
+    between(table)
+    refused(table, table.prepared([(UPD, 1, 10)]))
+    refused(table, table.prepared([(INS, 3, 3)]))
+
+
+@pytest.mark.parametrize("forget", [removed, emptied("{}")], ids=["removed", "emptied"])
+def test_columns_that_are_what_they_were_go_on(tables: Tables, forget: Callable[[LakeTable], None]) -> None:
+    """The next commit puts the property back, and it counts from then on."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    forget(table)
+    table.sql("ALTER TABLE {table} ADD COLUMN theirs BIGINT FIRST")
+    table.commit([(INS, 2, 2)])
+    assert table.rows("id, v") == [(1, 1), (2, 2)]
+    replaced(table)
+    refused(table, table.prepared([(INS, 3, 3)]))
+
+
+def test_a_column_of_a_statement_that_was_replaced_is_noticed(tables: Tables) -> None:
+    """No row has followed it yet: its older rows would lose their default."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    table.lake.alter(changes_of(table, AddField(name="w", type=TargetType(name="BIGINT"), initial="5")))
+    assert table.rows() == [(1, 1, 5)]
+    removed(table)
+    replaced(table, "w")
+    table.columns = ("id", "v", "w")
+    refused(table, table.prepared([(INS, 2, 2, 2)]))
+
+
+def test_a_column_whose_last_commit_was_expired_is_noticed(tables: Tables) -> None:
+    """The table's older metadata list the snapshot."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    removed(table)
+    replaced(table)
+    table.sql("INSERT INTO {table} VALUES (500, -1)")
+    table.sql(
+        f"CALL lake.system.expire_snapshots(table => '{table.db}.{table.name}', "
+        "older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1, clean_expired_metadata => true)"
+    )
+    refused(table, table.prepared([(INS, 3, 3)]))
+
+
+def test_a_table_that_is_read_again_is_known(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """RESYNC TABLE, as the error says: all rows have their values, and the next change of the column is noticed."""
+    target = tables.make()
+    target.commit([(INS, 1000, 7)])
+    removed(target)
+    replaced(target)
+    refused(target, target.prepared([(INS, 1001, 7)]))
+    read = Chunked(mysql_server, db, target).commit(1, epoch=1, last_epoch=1, last_snapshot=target.last_snapshot)
+    assert read.chunk is not None
+    target.apply(replace(read, renews=True, chunk=replace(read.chunk, plan="1-q", replaces=True, condition="")))
+    target.epoch = 1
+    target.commit([(INS, 1001, 7)])
+    assert target.rows() == [*((n, n * 2) for n in range(100)), (1001, 7)]
+    removed(target)
+    replaced(target)
+    refused(target, target.prepared([(INS, 1002, 7)]))

@@ -15,7 +15,8 @@ from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.lake.commit.backfill import refill
 from syncmgr.lake.commit.clock import refuse_old_clock
-from syncmgr.lake.commit.commit_marker import carried_columns, check_token, refuse_gone, refuse_replaced, token_of
+from syncmgr.lake.commit.commit_marker import check_token, refuse_gone, refuse_replaced, token_of
+from syncmgr.lake.commit.filled_columns import carried_columns
 from syncmgr.lake.commit.partitions import refuse_mixed
 from syncmgr.lake.commit.rows import DATA, KIND
 from syncmgr.lake.commit.schema_change import change_schema
@@ -65,9 +66,10 @@ class Alter:
             with self._indexing.lock:
                 return self._drop(dropped)
         for _ in range(ATTEMPTS):
+            loaded = self._loaded()
             try:
                 with self._indexing.lock:
-                    return self._attempt(self._loaded())
+                    return self._attempt(loaded)
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
                     refuse_old_clock(self._iceberg, self._loaded, self._label)
@@ -96,7 +98,7 @@ class Alter:
             self._fill(transaction, before, fills)
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
-        columns = carried_columns(self._iceberg, self._iceberg.table_of(transaction), self._alter, changes)
+        columns = carried_columns(self._iceberg, loaded, table, self._alter, changes)
         self._iceberg.set_properties(transaction, {**marks, **types, **columns})
         self._iceberg.pin(transaction)  # Iceberg would reapply properties to whatever was committed meanwhile
         self._iceberg.commit(transaction)

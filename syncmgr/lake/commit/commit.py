@@ -19,12 +19,11 @@ from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import (
     ADDED_BYTES,
     ADDED_ROWS,
-    carried_columns,
     marker_of,
     refuse_gone,
     refuse_replaced,
-    refuse_replaced_columns,
 )
+from syncmgr.lake.commit.filled_columns import carried_columns, refuse_replaced_columns
 from syncmgr.lake.commit.partitions import refuse_mixed, refuse_old_format, refuse_unreachable
 from syncmgr.lake.commit.schema_change import change_schema, layout_after, outstanding
 from syncmgr.lake.commit.uncommitted_files import UncommittedFiles, Written, name_of
@@ -149,8 +148,8 @@ class Commit:
         """The table after those changes of a chunk that it does not have yet."""
         changes = outstanding(self._iceberg, table, self._changes)
         types = change_schema(self._iceberg, transaction, changes, self._name)
-        table = self._iceberg.table_of(transaction)
-        properties = {**types, **carried_columns(self._iceberg, table, self._channel, changes)}
+        after = self._iceberg.table_of(transaction)
+        properties = {**types, **carried_columns(self._iceberg, table, after, self._channel, changes)}
         if properties:
             self._iceberg.set_properties(transaction, properties)
         return self._iceberg.table_of(transaction)
@@ -169,11 +168,12 @@ class Commit:
         """
         table = self._iceberg.table_of(transaction)
         marks = {**self._marker.summary(table), FILES_MARK: name_of(written.folder)}
+        properties = self._marker.properties(table)  # before the transaction has a snapshot with these marks
         try:
             self._iceberg.pin(transaction)
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._files.data(table), marks, self._channel.part)
-                self._iceberg.set_properties(transaction, self._marker.properties(table))
+                self._iceberg.set_properties(transaction, properties)
                 written.sent = True
                 return self._iceberg.finish(transaction)
             vanished = self._equality_deletes(table, matching) if deletion is None else []
@@ -182,7 +182,7 @@ class Commit:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
             self._iceberg.add(delta, self._files.data(table), vanished, marks)
-            self._iceberg.set_properties(transaction, self._marker.properties(table))
+            self._iceberg.set_properties(transaction, properties)
             written.sent = True
             return self._iceberg.finish(transaction)
         except JAVA_ERRORS:

@@ -4,27 +4,17 @@ Owns: the token and the done-set in a table's properties, the marks of a commit 
 Must not know: files, indexes, when something is committed.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.ddl.following.column_ids import (
-    ColumnIds,
-    carried,
-    columns_text,
-    ids_of,
-    known_columns,
-    replaced_column,
-)
-from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit
 from syncmgr.job.snapshot.chunk import done_set, is_older, numbers_text
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
-from syncmgr.lake.commit.schema_change import outstanding
+from syncmgr.lake.commit.filled_columns import column_marks
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
-    COLUMNS,
     DATA_FILES,
     DONE_MARK,
     EPOCH_MARK,
@@ -33,7 +23,6 @@ from syncmgr.lake.iceberg.ancestry import (
     OTHERS_MARK,
     READ_MARK,
     chunks_property,
-    columns_property,
     fingerprint_property,
     has_gone,
     has_others_rows,
@@ -46,7 +35,7 @@ from syncmgr.lake.iceberg.ancestry import (
     token_property,
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Layout, Snapshot
+from syncmgr.lake.iceberg.layout import Snapshot
 from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
 
@@ -134,55 +123,6 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
 
     if is_replaced(history, token=token, epoch=epoch, last_snapshot=last, done=done, remains=remains):
         raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
-
-
-def refuse_replaced_columns(iceberg: Iceberg, table: Java, channel: ChannelCommit) -> None:
-    """Raises COLUMN_REPLACED if a column that the channel fills is another one than at its last commit. What the
-    changes of a chunk replace does not count, as long as the table does not have them.
-    """
-    if channel.empty:
-        return
-    known = _known(iceberg, table, channel, columns_property(channel.token))
-    changes = () if channel.chunk is None else outstanding(iceberg, table, channel.chunk.changes)
-    column = replaced_column(known, _filled_ids(iceberg.layout(table), channel), changes)
-    if column is not None:
-        raise SyncError(Code.COLUMN_REPLACED, table=f"{channel.db}.{channel.table}", column=column)
-
-
-def _known(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, key: str) -> ColumnIds:
-    with as_written(commit.db, commit.table, key):
-        return known_columns(iceberg.property(table, key))
-
-
-def _filled_ids(layout: Layout, channel: ChannelCommit) -> ColumnIds:
-    fields = (layout.field(mapped.target) for mapped in channel.columns)
-    return ids_of((field.name, field.id) for field in fields if field is not None)
-
-
-def column_marks(iceberg: Iceberg, table: Java, channel: ChannelCommit) -> Mapping[str, str]:
-    """A property with the columns that the channel fills from this commit on. `table`: after its changes, with the
-    `carried_columns` of them.
-    """
-    if channel.empty:
-        return {}
-    own = columns_property(channel.token)
-    before = iceberg.property(table, own)
-    kept = {} if channel.renews else _known(iceberg, table, channel, own)
-    after = columns_text({**kept, **_filled_ids(iceberg.layout(table), channel)})
-    return {} if after == before else {own: after}
-
-
-def carried_columns(
-    iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, changes: Sequence[LakeChange]
-) -> Mapping[str, str]:
-    """The same of all channels of a table, right after changes of ours; those that it had before are none. Raises
-    FOREIGN_CHANGE.
-    """
-    if not changes:
-        return {}
-    after = ids_of((field.name, field.id) for field in iceberg.layout(table).fields)
-    keys = [key for key in iceberg.properties(table) if key.startswith(COLUMNS)]
-    return {key: columns_text(carried(_known(iceberg, table, commit, key), changes, after)) for key in keys}
 
 
 def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:

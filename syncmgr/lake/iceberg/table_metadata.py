@@ -5,7 +5,7 @@ Must not know: epochs, jobs, what is written.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -41,7 +41,73 @@ class Totals:
         return self.data_files + self.delete_files
 
 
-class TableMetadata(JavaApi):
+class History(JavaApi):
+    """The snapshots of a table of one catalog, as far back as its metadata know them."""
+
+    def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or with
+        `expired`, as far back as older metadata of the table list them, which are read only if one is missing.
+        """
+        known = tuple(marks)
+        for _, snapshot in self._ancestors(table, expired=expired):
+            parent = snapshot.parentId()
+            summary = snapshot.summary()
+            found = {mark: summary.get(mark) for mark in known}
+            yield Snapshot(
+                id=int(snapshot.snapshotId()),
+                parent=None if parent is None else int(parent),
+                operation=str(snapshot.operation()),
+                marks={mark: str(value) for mark, value in found.items() if value is not None},
+            )
+
+    def _ancestors(self, table: Java, *, expired: bool) -> Iterator[tuple[Java, Java]]:
+        """Each with the metadata that list it."""
+        older = self.older_metadata(table) if expired else iter(())
+        metadata, snapshot = table.operations().current(), table.currentSnapshot()
+        while snapshot is not None:
+            yield metadata, snapshot
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else metadata.snapshot(parent)
+            while parent is not None and snapshot is None and (before := next(older, None)) is not None:
+                metadata = before
+                snapshot = metadata.snapshot(parent)
+
+    def older_metadata(self, table: Java) -> Iterator[Java]:
+        """Newest first, as far back as their files exist."""
+        io = table.io()
+        for entry in reversed(listed(table.operations().current().previousFiles())):
+            try:
+                yield self._classes.metadata_parser.read(io, entry.file())
+            except Py4JJavaError:  # removed, or no longer what it was
+                return
+
+    def marks_of_all(self, table: Java, mark: str) -> frozenset[str]:
+        """The values of a mark in all snapshots, also those that a rollback has left beside the history."""
+        found = (snapshot.summary().get(mark) for snapshot in listed(table.snapshots()))
+        return frozenset(str(value) for value in found if value is not None)
+
+    def columns_when(self, table: Java, mark: str, is_one: Callable[[str], bool]) -> dict[str, int] | None:
+        """The ids of the table's columns as they were at its newest snapshot whose mark is one, even an expired one;
+        None if there is none.
+        """
+        for metadata, snapshot in self._ancestors(table, expired=True):
+            if is_one(str(snapshot.summary().get(mark) or "")):
+                schema = metadata.schemasById().get(snapshot.schemaId())
+                return None if schema is None else dict(self._columns(schema))
+        return None
+
+    def columns_ever(self, table: Java) -> list[tuple[str, int]]:
+        """Name and id of each column in any schema that the metadata list."""
+        return [each for schema in listed(table.operations().current().schemas()) for each in self._columns(schema)]
+
+    def _columns(self, schema: Java) -> list[tuple[str, int]]:
+        return [
+            (str(each["name"]), int(each["id"]))
+            for each in json.loads(self._classes.schema_parser.toJson(schema))["fields"]
+        ]
+
+
+class TableMetadata(History):
     """Of the tables of one catalog."""
 
     def layout(self, table: Java) -> Layout:
@@ -80,37 +146,6 @@ class TableMetadata(JavaApi):
     def format_version(self, table: Java) -> int:
         return int(table.operations().current().formatVersion())
 
-    def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
-        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or with
-        `expired`, as far back as older metadata of the table list them, which are read only if one is missing.
-        """
-        known = tuple(marks)
-        older = self._older_metadata(table) if expired else iter(())
-        snapshot = table.currentSnapshot()
-        while snapshot is not None:
-            parent = snapshot.parentId()
-            summary = snapshot.summary()
-            found = {mark: summary.get(mark) for mark in known}
-            yield Snapshot(
-                id=int(snapshot.snapshotId()),
-                parent=None if parent is None else int(parent),
-                operation=str(snapshot.operation()),
-                marks={mark: str(value) for mark, value in found.items() if value is not None},
-            )
-            snapshot = None if parent is None else table.snapshot(parent)
-            while parent is not None and snapshot is None and (metadata := next(older, None)) is not None:
-                table = metadata
-                snapshot = table.snapshot(parent)
-
-    def _older_metadata(self, table: Java) -> Iterator[Java]:
-        """Newest first, as far back as their files exist."""
-        io = table.io()
-        for entry in reversed(listed(table.operations().current().previousFiles())):
-            try:
-                yield self._classes.metadata_parser.read(io, entry.file())
-            except Py4JJavaError:  # removed, or no longer what it was
-                return
-
     def paths(self, pattern: str) -> list[str]:
         """Files and folders whose paths match one of Hadoop's patterns."""
         path = self._classes.path(pattern)
@@ -123,7 +158,7 @@ class TableMetadata(JavaApi):
 
     def sequence(self, table: Java, snapshot: int) -> int | None:
         """A snapshot's number in the order of the table's commits; None if older metadata do not list it either."""
-        for metadata in chain((table,), self._older_metadata(table)):
+        for metadata in chain((table,), self.older_metadata(table)):
             found = metadata.snapshot(snapshot)
             if found is not None:
                 return int(found.sequenceNumber())

@@ -416,6 +416,13 @@ class IcebergModel:
             known = {**older, **table.meta.known}
             snap = None if snap.parent is None else known.get(snap.parent)
 
+    def marks_of_all(self, table: Table, mark: str) -> frozenset[str]:
+        known = {**table.catalog.known, **table.meta.known}
+        return frozenset(snap.marks[mark] for snap in known.values() if mark in snap.marks)
+
+    def columns_when(self, _table: Table, _mark: str, _is_one: Callable[[str], bool]) -> None:
+        """Columns stay as they are."""
+
     def layout(self, _table: Table) -> Layout:
         return LAYOUT
 

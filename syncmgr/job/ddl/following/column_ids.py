@@ -25,6 +25,18 @@ def known_columns(text: str | None) -> ColumnIds:
     return found
 
 
+def recalled(seen: ColumnIds, ever: Iterable[tuple[str, int]]) -> ColumnIds:
+    """What is known of a table that no longer says it, or only of some columns. `seen`: all that it had at the
+    channel's last commit; `ever`: by name and id, all that it has had. Where a name came later than that, the first
+    column of the name counts: the second may be another engine's.
+    """
+    last, later = max(seen.values(), default=0), dict[str, int]()
+    for name, number in sorted(ever, key=lambda each: each[1]):
+        if number > last:
+            later.setdefault(folded_name(name), number)
+    return {**later, **seen}
+
+
 def columns_text(ids: ColumnIds) -> str:
     return json.dumps(ids, sort_keys=True)
 

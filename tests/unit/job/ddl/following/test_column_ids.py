@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncmgr.job.ddl.following.column_ids import carried, columns_text, ids_of, known_columns, replaced_column
+from syncmgr.job.ddl.following.column_ids import carried, columns_text, ids_of, known_columns, recalled, replaced_column
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, MoveField, RenameField
 from syncmgr.job.types.schema import TargetType
 
@@ -59,3 +59,21 @@ def test_what_is_kept_is_not_guessed(text: str) -> None:
     """A text that `columns_text` cannot have written is none."""
     with pytest.raises(ValueError):
         known_columns(text)
+
+
+@pytest.mark.parametrize(
+    ("seen", "ever", "known"),
+    [
+        (KNOWN, [("v", 2), ("v", 9)], KNOWN),
+        (KNOWN, [("x", 5), ("X", 4), ("v", 2)], {**KNOWN, "x": 4}),
+        ({"id": 1, "v": 4}, [("w", 2), ("w", 5)], {"id": 1, "v": 4, "w": 5}),
+        ({}, [("id", 1), ("v", 9), ("v", 2)], {"id": 1, "v": 2}),
+    ],
+)
+def test_what_a_table_that_says_nothing_shows(
+    seen: dict[str, int], ever: list[tuple[str, int]], known: dict[str, int]
+) -> None:
+    """Its columns at the last commit, and of what came later the first of each name; what was gone by then is not
+    meant.
+    """
+    assert recalled(seen, ever) == known
