@@ -6,6 +6,7 @@ Must not know: connections, jobs, how a table format keeps a target.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 import syncsql
@@ -48,7 +49,9 @@ class Catalog:
         return ()
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
-        """`force` drops its tables too. Raises TABLE_BUSY if a job writes to one of them, DATABASE_HAS_VIEWS."""
+        """`force` drops its tables too, with a warning for each whose files stay. Raises TABLE_BUSY if a job writes to
+        one of them, DATABASE_HAS_VIEWS.
+        """
         if name not in self._tables.namespaces():
             return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         self._tables.ready()
@@ -60,10 +63,9 @@ class Catalog:
             raise SyncError(Code.DATABASE_HAS_VIEWS, db=name, views=", ".join(views))
         for table in tables:
             self._refuse_if_busy(name, table)
-        for table in tables:
-            self._tables.drop_table(name, table)
+        remarks = [self._drop(name, table) for table in tables]
         self._tables.drop_namespace(name)
-        return ()
+        return tuple(chain.from_iterable(remarks))
 
     def tables(self, db: str) -> list[str]:
         """Raises UNKNOWN_DATABASE."""
@@ -114,14 +116,20 @@ class Catalog:
             self._tables.drop_table(table.db, table.name)
 
     def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
-        """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
+        """Drops the table and its files, or warns that these stay. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
         db, name = _named(statement.table, db), statement.table.name
         if db not in self._tables.namespaces() or name not in self._tables.tables(db):
             return forgiven(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
         self._refuse_if_busy(db, name)
         self._tables.ready()
-        self._tables.drop_table(db, name)
-        return ()
+        return self._drop(db, name)
+
+    def _drop(self, db: str, name: str) -> tuple[Remark, ...]:
+        other = self._tables.drop_table(db, name)
+        if other is None:
+            return ()
+        warning = SyncError(Code.FILES_KEPT, table=f"{db}.{name}", other=other)
+        return (Remark(level="Warning", code=warning.code, text=str(warning)),)
 
     def _refuse_if_busy(self, db: str, name: str) -> None:
         job = self._job_of(db, name)

@@ -189,6 +189,7 @@ class Code(Enum):
     QUERY_TOO_BIG = lake.QUERY_TOO_BIG
     JAR_ALTERED = lake.JAR_ALTERED
     JARS_MISSING = lake.JARS_MISSING
+    FILES_KEPT = lake.FILES_KEPT
 
     BAD_CONFIG = frontend.BAD_CONFIG
     UNKNOWN_CONFIG = frontend.UNKNOWN_CONFIG

@@ -111,3 +111,8 @@ JAR_ALTERED = Row(
     "Jar '{file}' is not the expected one, even after it was fetched again: its SHA-256 is {found}, not {expected}",
 )
 JARS_MISSING = Row(20243, "HY000", "Jars are neither in '{folder}' nor could they be fetched ({files}): {reason}")
+FILES_KEPT = Row(
+    20244,
+    "HY000",
+    "Table '{table}' is dropped, and its files stay: table '{other}' has them, too (register_table); DROP TABLE of the last name deletes them",
+)

@@ -1,6 +1,7 @@
 """Tables of an embedded catalog that are being dropped: their files go once the catalog has forgotten them for good.
 
-Owns: the note of each, by which the next start finds files whose table nobody names any more.
+Owns: the note of each, by which the next start finds files whose table nobody names any more; which files stay, since
+another table has them, too.
 Must not know: who drops a table, how the disk is asked.
 """
 
@@ -8,13 +9,14 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import SyncError
+from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import FILE_MISSING, Iceberg
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, java_class, words
@@ -25,10 +27,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drops:
-    """`folder`: of the notes. `sync`: returns when what was written is on the disk."""
+    """`folder`: of the notes. `sync`: returns when what was written is on the disk. `tables`: all that the catalog has,
+    by label.
+    """
 
     folder: Path
     sync: Callable[[], None]
+    tables: Callable[[], Mapping[str, Pointer]]
 
     def confirm(self) -> None:
         """What was written is on the disk. Raises the errors of a disk."""
@@ -43,6 +48,15 @@ class Drops:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            raise SyncError(of_lake(str(error)), reason=str(error)) from error
+
+    def shared_with(self, uuid: str, metadata: str) -> str | None:
+        """The label of a table that has, or may have, the files of one that the catalog has forgotten. Raises the
+        errors of a disk.
+        """
+        try:
+            return sharing(self.tables(), uuid, metadata)
+        except (OSError, sqlite3.Error) as error:
             raise SyncError(of_lake(str(error)), reason=str(error)) from error
 
     def end(self, uuid: str) -> None:
@@ -60,17 +74,30 @@ class Drops:
         return found
 
 
-def finish(iceberg: Iceberg, drops: Drops, named: Callable[[], Collection[Pointer]]) -> None:
-    """What earlier drops have left is deleted. `named`: the metadata of all tables that the catalog has."""
+def sharing(tables: Mapping[str, Pointer], uuid: str, metadata: str) -> str | None:
+    """The label of a table that has the files of the one with this uuid and metadata: the same table under another
+    name, wherever its newest files are. One that cannot be read has them if its metadata are in the same folder.
+    """
+    for label, pointer in tables.items():
+        try:
+            is_same = metadata_file.uuid(Path(pointer.location.removeprefix("file:"))) == uuid
+        except (OSError, ValueError):
+            is_same = _folder(pointer.location) == _folder(metadata)
+        if is_same:
+            return label
+    return None
+
+
+def finish(iceberg: Iceberg, drops: Drops) -> None:
+    """What earlier drops have left is deleted."""
     for uuid, metadata in drops.left().items():
         try:
-            there = {_folder(each.location) for each in named()}
-            if _folder(metadata) not in there:  # else it was not dropped, or is back
+            if drops.shared_with(uuid, metadata) is None:  # else it was not dropped, or is back
                 drops.confirm()
                 _delete(iceberg, metadata)
                 logger.info("the files of a dropped table are deleted: %s", metadata)
             drops.end(uuid)
-        except (SyncError, OSError, sqlite3.Error, *JAVA_ERRORS) as error:
+        except (SyncError, OSError, *JAVA_ERRORS) as error:
             logger.warning("files of a dropped table are left: %s: %s", metadata, words(error))
 
 

@@ -100,7 +100,11 @@ class Lake:
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
-        drops = Drops(folder=self.place.lake_dir / ".dropped", sync=partial(_confirm, self._durability))
+        drops = Drops(
+            folder=self.place.lake_dir / ".dropped",
+            sync=partial(_confirm, self._durability),
+            tables=lambda: pointers(self._shelf.file),
+        )
         self.tables = IcebergTables(
             self.place,
             self._shelf,
@@ -130,7 +134,7 @@ class Lake:
         try:
             self.ready()
             if self.tables.drops is not None:
-                finish(self.iceberg(), self.tables.drops, lambda: list(pointers(self._shelf.file).values()))
+                finish(self.iceberg(), self.tables.drops)
             warm_up(self.iceberg())
         except (SyncError, *JAVA_ERRORS) as error:  # whatever it is, the first real commit meets it too
             logger.info("no warm-up: %s", error)

@@ -66,8 +66,8 @@ class LakeTables(Protocol):
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         """`for_job`: made by a job, not by CREATE TABLE. Returns the table's uuid."""
 
-    def drop_table(self, db: str, table: str) -> None:
-        """With its files."""
+    def drop_table(self, db: str, table: str) -> str | None:
+        """With its files, unless another table has them, too: then returns its label."""
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         """Whether the table, or a part of it, has no row, not even a deleted one."""

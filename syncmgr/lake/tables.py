@@ -4,6 +4,7 @@ Owns: which question the embedded catalog's file answers, and which needs Spark.
 Must not know: epochs, commits, upkeep.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -21,6 +22,8 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.target_table import described, fields_of, folder_of, identifier_of, properties_of
+
+log = logging.getLogger(__name__)
 
 
 class IcebergTables:
@@ -111,11 +114,14 @@ class IcebergTables:
                 table.db, table.name, fields, identifier_of(table), parts, location, properties
             )
 
-    def drop_table(self, db: str, table: str) -> None:
-        """Drops the table and its files."""
+    def drop_table(self, db: str, table: str) -> str | None:
+        """Drops the table and its files, unless another table has them, too: then returns its label."""
         with asked():
-            self._iceberg().drop_table(db, table, self.drops)
+            other = self._iceberg().drop_table(db, table, self.drops)
         self._forget(db, table)
+        if other is not None:
+            log.warning("%s.%s is dropped, and its files stay: table %s has them, too", db, table, other)
+        return other
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""

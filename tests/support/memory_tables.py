@@ -14,13 +14,16 @@ from syncmgr.job.types.schema import TargetTable
 
 @dataclass
 class MemoryTables:
-    """`away`: it does not answer. `full_after`: how many tables it has room for."""
+    """`away`: it does not answer. `full_after`: how many tables it has room for. `second_names`: the tables that they
+    are names of, by label.
+    """
 
     there: dict[tuple[str, str], TargetTable] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
     numbered: int = 0
     away: SyncError | None = None
     full_after: int = 99
+    second_names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def ready(self) -> None:
         if self.away is not None:
@@ -59,8 +62,9 @@ class MemoryTables:
         self.there[table.db, table.name] = made
         return made.uuid
 
-    def drop_table(self, db: str, table: str) -> None:
+    def drop_table(self, db: str, table: str) -> str | None:
         del self.there[db, table]
+        return next((label for label, of in self.second_names.items() if of == (db, table)), None)
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         return self.describe(db, table).is_unused

@@ -123,7 +123,9 @@ class Alter:
             passed_over = self._iceberg.uuid(table) != change.uuid
         if not passed_over:
             self._borne(table)
-            self._iceberg.drop_table(alter.db, alter.table, self._drops)
+            other = self._iceberg.drop_table(alter.db, alter.table, self._drops)
+            if other is not None:
+                logger.warning("%s is dropped, and its files stay: table %s has them, too", self._label, other)
         passing(CrashPoint.TABLE_ALTERED)
         return ChannelCommitted(snapshot=None, passed_over=passed_over)
 

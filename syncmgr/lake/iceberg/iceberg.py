@@ -30,6 +30,7 @@ class Noting(Protocol):
 
     def begin(self, uuid: str, metadata: str) -> None: ...
     def confirm(self) -> None: ...
+    def shared_with(self, uuid: str, metadata: str) -> str | None: ...
     def end(self, uuid: str) -> None: ...
 
 
@@ -66,34 +67,37 @@ class Iceberg(Transactions):
     def table_exists(self, db: str, table: str) -> bool:
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
-    def drop_table(self, db: str, table: str, drops: Noting | None = None) -> bool:
-        """Drops the table and its files; False if there was none. `drops`: confirms that the catalog's change is on the
-        disk, before which no file is deleted, and notes what is left by a failure; None: the catalog takes care of it.
+    def drop_table(self, db: str, table: str, drops: Noting | None = None) -> str | None:
+        """Drops the table, if there is one, and its files, unless another table has them, too: then returns its label.
+        `drops`: confirms that the catalog's change is on the disk, before which no file is deleted, and notes what is
+        left by a failure; None: the catalog takes care of it.
         """
         identifier = self._identifier(db, table)
         if drops is None:
-            return bool(self._catalog.dropTable(identifier, True))
+            self._catalog.dropTable(identifier, True)
+            return None
         try:
             operations = self._catalog.loadTable(identifier).operations()
             io, metadata = operations.io(), operations.current()
         except Py4JJavaError as error:
             if java_class(error) == NO_SUCH_TABLE:
-                return False
+                return None
             if java_class(error) != FILE_MISSING:
                 raise
             metadata = None  # a power failure lost the metadata, and nothing else names the files
         if metadata is None:
-            dropped = bool(self._catalog.dropTable(identifier, False))
+            self._catalog.dropTable(identifier, False)
             drops.confirm()
-            return dropped
-        uuid = str(metadata.uuid())
-        drops.begin(uuid, str(metadata.metadataFileLocation()))
+            return None
+        uuid, location = str(metadata.uuid()), str(metadata.metadataFileLocation())
+        drops.begin(uuid, location)
         dropped = bool(self._catalog.dropTable(identifier, False))
         drops.confirm()
-        if dropped:
+        other = drops.shared_with(uuid, location)
+        if dropped and other is None:
             self._package.CatalogUtil.dropTableData(io, metadata)
         drops.end(uuid)
-        return dropped
+        return other
 
     def create_table(
         self,

@@ -6,10 +6,12 @@ Must not know: what the metadata mean.
 
 import gzip
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any, Final
 
+HEAD_BYTES: Final = 4096  # Iceberg writes the uuid before anything that grows
 PACKED: Final = (".gz.metadata.json", ".metadata.json.gz")  # the second by writers of old
 
 
@@ -21,6 +23,18 @@ def read(path: Path) -> dict[str, Any]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"'{path.name}' is not whole: {error}") from error
     return found
+
+
+def uuid(path: Path) -> str:
+    """Of the table: that of all names that it has. Raises as `read`."""
+    with (gzip.open if _is_packed(path) else open)(path, "rb") as file:
+        found = re.search(rb'"table-uuid"\s*:\s*"([^"]+)"', file.read(HEAD_BYTES))
+    if found is not None:
+        return found[1].decode()
+    try:
+        return str(read(path)["table-uuid"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"'{path.name}' names no table") from error
 
 
 def content(path: Path, metadata: dict[str, Any]) -> bytes:

@@ -3,9 +3,10 @@
 import pytest
 
 import syncsql
-from syncmgr.control.catalog import defined, ignored
+from syncmgr.control.catalog import Catalog, defined, ignored
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types import table_rules
+from tests.support.memory_tables import databases
 
 
 def parsed(sql: str) -> syncsql.CreateTable:
@@ -56,3 +57,17 @@ def test_what_mysql_says_besides_is_told() -> None:
     ]
     assert len([*ignored(parsed("CREATE TABLE t (id INT) CHARSET=latin1"))]) == 1
     assert not [*ignored(parsed("CREATE TABLE t (id INT) ENGINE=iceberg"))]
+
+
+def test_a_drop_says_that_files_stay() -> None:
+    """Of a table, and of all tables of a database, if another table has the files of one."""
+    tables = databases("d")
+    catalog = Catalog(tables, lambda _db, _table: None)
+    for name in ("t", "u", "v"):
+        catalog.create_table(parsed(f"CREATE TABLE {name} (id INT)"), "d")
+    tables.second_names = {"e.t": ("d", "t"), "e.u": ("d", "u")}
+    [dropped] = syncsql.parse("DROP TABLE t")
+    assert isinstance(dropped.statement, syncsql.DropTable)
+    told = [*catalog.drop_table(dropped.statement, "d"), *catalog.drop_database("d", if_exists=False, force=True)]
+    assert [(each.level, each.code) for each in told] == [("Warning", Code.FILES_KEPT)] * 2
+    assert all(other in each.text for each, other in zip(told, ("e.t", "e.u"), strict=True))
