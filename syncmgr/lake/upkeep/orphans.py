@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import literal, quoted
+from syncmgr.lake.cures import as_argument
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.java_api import listed
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, words
@@ -23,6 +23,11 @@ FOLDERS: Final = ("data/", "metadata/")  # where Iceberg puts the files of a tab
 METADATA: Final = ".metadata.json"
 
 logger = logging.getLogger(__name__)
+
+
+def stamp(at: float) -> str:
+    """Unix seconds as a literal of Spark's TIMESTAMP, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
 
 
 def remove_orphans(iceberg: Iceberg, session: SparkSession, db: str, table: str, before: float) -> int:
@@ -44,10 +49,9 @@ def remove_orphans(iceberg: Iceberg, session: SparkSession, db: str, table: str,
 
 
 def _unnamed(session: SparkSession, db: str, table: str, before: float) -> list[str]:
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(before))
     call = (
-        f"CALL {CATALOG}.system.remove_orphan_files(table => {literal(f'{quoted(db)}.{quoted(table)}')}, "
-        f"older_than => TIMESTAMP '{stamp}', dry_run => true)"
+        f"CALL {CATALOG}.system.remove_orphan_files(table => {as_argument((db, table))}, "
+        f"older_than => TIMESTAMP '{stamp(before)}', dry_run => true)"
     )
     return [str(row[0]) for row in session.sql(call).collect()]
 

@@ -18,8 +18,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.job.channel.description import literal, quoted
 from syncmgr.job.snapshot.retention import Kept
+from syncmgr.lake.cures import as_argument
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
@@ -29,7 +29,7 @@ from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
-from syncmgr.lake.upkeep.orphans import remove_orphans
+from syncmgr.lake.upkeep.orphans import remove_orphans, stamp
 
 QUIET_SECOND: Final = 2.0  # after this long without a commit, upkeep disturbs nothing
 IDLE_SECOND: Final = 12.0  # the longest quiet time of a busy table in a job with the default commit interval
@@ -324,7 +324,7 @@ def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] 
     `more`: options of rewrite_data_files besides ours.
     """
     options = ", ".join(f"'{key}', '{value}'" for key, value in (COMPACTION | dict(more)).items())
-    call = f"CALL {CATALOG}.system.rewrite_data_files(table => {_literal(db, table)}, options => map({options}))"
+    call = f"CALL {CATALOG}.system.rewrite_data_files(table => {as_argument((db, table))}, options => map({options}))"
     return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
 
 
@@ -338,19 +338,9 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
     if kept is None:
         return 0
     older = iceberg.older_snapshots(loaded, oldest)
-    stamp = f"{_stamp(kept // 1000)}.{kept % 1000:03d}"
+    until = f"{stamp(kept // 1000)}.{kept % 1000:03d}"
     passing(CrashPoint.EXPIRY_BEGUN)
-    session.sql(
-        f"CALL {CATALOG}.system.expire_snapshots(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
-    ).collect()
+    name = as_argument((db, table))
+    session.sql(f"CALL {CATALOG}.system.expire_snapshots(table => {name}, older_than => TIMESTAMP '{until}')").collect()
     passing(CrashPoint.EXPIRED)
     return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)
-
-
-def _stamp(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
-
-
-def _literal(db: str, table: str) -> str:
-    """A quoted table name inside a string literal."""
-    return literal(f"{quoted(db)}.{quoted(table)}")
