@@ -1,15 +1,19 @@
-"""Properties in which syncmgr keeps what it knows of a table, after another engine has set one.
+"""Properties of a table that syncmgr depends on, after another engine has set one.
 
 Owns: what the operator does about it.
 Must not know: what they mean.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import literal
 from syncmgr.lake.cures import in_catalog
+from syncmgr.lake.iceberg.transactions import LONGEST_WAIT_SECOND, MAX_WAIT, MIN_WAIT, bad_retries, waits_long
+
+UNREADABLE: Final = ("NumberFormatException", "timeout value is negative")  # Java's words
 
 
 @contextmanager
@@ -21,3 +25,28 @@ def as_written(db: str, table: str, key: str) -> Iterator[None]:
         cure = f"ALTER TABLE {in_catalog((db, table))} UNSET TBLPROPERTIES ({literal(key)})"
         reason = f"its property {key} is not as syncmgr wrote it; type in Spark: {cure}"
         raise SyncError(Code.FOREIGN_CHANGE, table=f"{db}.{table}", reason=reason) from error
+
+
+def refuse_bad_retries(text: str, db: str, table: str, properties: Callable[[str], str | None]) -> None:
+    """`text`: of an error of Iceberg. Raises FOREIGN_CHANGE if it cannot read how often it is to repeat a commit."""
+    if any(word in text for word in UNREADABLE):
+        _refuse_bad(db, table, properties)
+
+
+def _refuse_bad(db: str, table: str, properties: Callable[[str], str | None]) -> None:
+    bad = bad_retries(properties)
+    if bad:
+        raise _unset(db, table, bad, f"{bad[0]} = {properties(bad[0])!r} is no number that Iceberg takes")
+
+
+def refuse_long_waits(db: str, table: str, properties: Callable[[str], str | None]) -> None:
+    """The same for work that only Iceberg repeats, and that would hold up that of other tables."""
+    _refuse_bad(db, table, properties)
+    if waits_long(properties):
+        reason = f"{MIN_WAIT} and {MAX_WAIT} make each commit that meets another wait for more than"
+        raise _unset(db, table, [MIN_WAIT, MAX_WAIT], f"{reason} {LONGEST_WAIT_SECOND:g} s")
+
+
+def _unset(db: str, table: str, keys: list[str], reason: str) -> SyncError:
+    cure = f"ALTER TABLE {in_catalog((db, table))} UNSET TBLPROPERTIES ({', '.join(map(literal, keys))})"
+    return SyncError(Code.FOREIGN_CHANGE, table=f"{db}.{table}", reason=f"{reason}; type in Spark: {cure}")

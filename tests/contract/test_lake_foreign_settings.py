@@ -1,7 +1,12 @@
 """What another engine sets on a table in a way that syncmgr cannot follow is said, with the statement to type."""
 
 import re
+import shutil
+import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,7 +16,9 @@ from syncmgr.job.ddl.lake_change import AddField, LakeChange, RenameField
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.keys import local
+from syncmgr.lake.upkeep.upkeep import Kind, Ran
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
+from tests.support.until import PATIENCE, until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -156,3 +163,82 @@ def test_a_compaction_by_spark_writes_what_this_machine_can(tables: Tables, code
     with pq.ParquetFile(local(row[0])) as file:
         assert file.metadata.row_group(0).column(0).compression == ("GZIP" if codec == "gzip" else "ZSTD")
     assert table.rows() == [(number, number) for number in range(10)]
+
+
+def patience(table: LakeTable, **values: str) -> None:
+    for key, value in values.items():
+        word = f"commit.retry.{key.replace('_', '-')}"
+        table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('{word}' = '{value}')")
+
+
+def committed(table: LakeTable) -> None:
+    table.commit([(INS, 2, 2)])
+
+
+def altered(table: LakeTable) -> None:
+    table.lake.alter(changes_of(table, AddField(name="w", type=BIGINT)))
+
+
+@pytest.mark.parametrize("work", [committed, altered])
+def test_a_commit_that_meets_another_does_not_wait_for_long(tables: Tables, work: Callable[[LakeTable], None]) -> None:
+    """However long the table's properties say: the other one comes in the last moment, after which Iceberg itself would
+    wait.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    patience(table, min_wait_ms="600000", max_wait_ms="2000000000", total_timeout_ms="2000000000")
+    metadata = Path(str(table.lake.iceberg().load(table.db, table.name).operations().current().metadataFileLocation()))
+    plain = Path(str(metadata).removeprefix("file:"))
+    other = plain.with_name(f"00099-other{plain.name[5:]}")
+    before = set(plain.parent.glob("*.metadata.json"))
+    where = (table.db, table.name)
+    with (
+        closing(sqlite3.connect(table.lake.place.catalog_file, isolation_level=None)) as catalog,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        catalog.execute("BEGIN IMMEDIATE")
+        done = pool.submit(work, table)
+        until(lambda: set(plain.parent.glob("*.metadata.json")) > before, why="its metadata are written")
+        shutil.copy(plain, other)
+        catalog.execute(
+            "UPDATE iceberg_tables SET metadata_location = ? WHERE table_namespace = ? AND table_name = ?",
+            (f"{str(metadata).removesuffix(plain.name)}{other.name}", *where),
+        )
+        catalog.execute("COMMIT")
+        done.result(timeout=60 * PATIENCE)
+    assert table.rows("id, v") == [(1, 1), *([(2, 2)] if work is committed else [])]
+
+
+@pytest.mark.parametrize("key", ["num_retries", "min_wait_ms", "max_wait_ms", "total_timeout_ms"])
+@pytest.mark.parametrize("value", ["abc", "99999999999", ""])
+@pytest.mark.parametrize("work", [committed, altered])
+def test_a_number_of_retries_is_not_guessed(
+    tables: Tables, key: str, value: str, work: Callable[[LakeTable], None]
+) -> None:
+    """Iceberg takes no commit then, and the message says so until the property is away."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    patience(table, **{key: value})
+    cured(table, lambda: work(table))
+    assert table.stray_files() == set()
+    table.epoch -= 1
+    work(table)
+    assert table.rows("id, v") == [(1, 1), *([(2, 2)] if work is committed else [])]
+
+
+def tended(table: LakeTable) -> tuple[Ran, ...]:
+    """Once the table is quiet, as far as its upkeep is concerned."""
+    table.lake._upkeep_of(table.db, table.name)._committed_at = -1000.0
+    return table.lake.upkeep(table.db, table.name)
+
+
+@pytest.mark.parametrize("wait", ["2000000000", "abc"])
+def test_no_table_makes_the_upkeep_of_others_wait(tables: Tables, wait: str) -> None:
+    """What only Iceberg repeats is not begun, and the message says why; it comes once the property is away."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT)", keys=())
+    for number in range(30):
+        table.commit([(INS, number, number)])
+    patience(table, min_wait_ms=wait, max_wait_ms=wait)
+    cured(table, lambda: tended(table))
+    until(lambda: Kind.COMPACT in {ran.kind for ran in tended(table)}, why="it is compacted")
+    assert len(table.rows()) == 30

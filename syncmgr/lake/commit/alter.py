@@ -7,6 +7,7 @@ Must not know: jobs, intents, statements; how Java is called.
 import logging
 import uuid
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -35,7 +36,8 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for
+from syncmgr.lake.own_properties import refuse_bad_retries
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -72,6 +74,8 @@ class Alter:
                     return self._attempt(loaded)
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
+                    name, properties = (self._alter.db, self._alter.table), partial(self._iceberg.property, loaded)
+                    refuse_bad_retries(text_of(error), *name, properties)
                     refuse_old_clock(self._iceberg, self._loaded, self._label)
                     raise_for(error)
                 logger.info("change of schema refused, trying again: %s", java_class(error))

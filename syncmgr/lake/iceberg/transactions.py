@@ -1,10 +1,11 @@
 """Changes of a table, which all take effect at once or not at all.
 
-Owns: what Iceberg validates when one commits.
+Owns: what Iceberg validates when one commits, and how long it waits before it repeats one.
 Must not know: epochs, jobs, why a commit was refused.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
@@ -13,6 +14,36 @@ from syncmgr.lake.iceberg.table_metadata import TableMetadata
 from syncmgr.lake.spark.jvm import Java
 
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
+LONGEST_WAIT_SECOND: Final = 5.0
+LARGEST_INT: Final = 2**31 - 1
+MIN_WAIT: Final = "commit.retry.min-wait-ms"
+MAX_WAIT: Final = "commit.retry.max-wait-ms"
+RETRIES: Final[Mapping[str, int]] = {  # with Iceberg's defaults
+    "commit.retry.num-retries": 4,
+    MIN_WAIT: 100,
+    MAX_WAIT: 60_000,
+    "commit.retry.total-timeout-ms": 1_800_000,
+}
+
+
+def bad_retries(properties: Callable[[str], str | None]) -> list[str]:
+    """Those of `RETRIES` that Java does not take for a number, or Iceberg not for a wait."""
+    found = {key: value for key in RETRIES if (value := properties(key)) is not None}
+    return [key for key, value in found.items() if not _is_taken(key, value)]
+
+
+def _is_taken(key: str, value: str) -> bool:
+    if re.fullmatch("[+-]?[0-9]+", value) is None or not -LARGEST_INT <= int(value) <= LARGEST_INT:
+        return False
+    return int(value) >= 0 or key not in {MIN_WAIT, MAX_WAIT}
+
+
+def waits_long(properties: Callable[[str], str | None]) -> bool:
+    """Whether Iceberg would wait too long before it repeats a refused commit for the first time; it takes none where it
+    cannot read that.
+    """
+    given = [properties(key) or str(RETRIES[key]) for key in (MIN_WAIT, MAX_WAIT)]
+    return all(_is_taken(MIN_WAIT, each) and int(each) > LONGEST_WAIT_SECOND * 1000 for each in given)
 
 
 class Transactions(TableMetadata):
@@ -45,12 +76,18 @@ class Transactions(TableMetadata):
         """Commits; returns the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or the outcome is
         unknown.
         """
-        transaction.commitTransaction()
+        self.commit(transaction)
         return int(transaction.table().currentSnapshot().snapshotId())
 
     def commit(self, transaction: Java) -> None:
-        """An error of `jvm.REFUSED`: nothing was done, or the outcome is unknown."""
-        transaction.commitTransaction()
+        """An error of `jvm.REFUSED`: nothing was done, or the outcome is unknown. Where the table's properties would
+        make Iceberg wait long, the commit is sent once: whoever sends it repeats it.
+        """
+        start = transaction.startMetadata()
+        if waits_long(start.properties().get):
+            transaction.underlyingOps().commit(start, transaction.currentMetadata())
+        else:
+            transaction.commitTransaction()
 
     def update_schema(self, transaction: Java) -> Java:
         """An UpdateSchema; its own commit puts it into the transaction, which a newer schema then rejects."""

@@ -24,6 +24,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
+from syncmgr.lake.own_properties import refuse_long_waits
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
@@ -173,8 +174,8 @@ class TableUpkeep:
         """Does what is due with the files, each kind at most once. Returns at once if another tick is doing it."""
         work: dict[Kind, Work] = {
             Kind.INDEX: lambda: self._follow_up(iceberg),
-            Kind.FOLD: lambda: self._fold(iceberg, session),
-            Kind.COMPACT: lambda: self._compact(iceberg, session),
+            Kind.FOLD: lambda: self._patient(iceberg, lambda: self._fold(iceberg, session)),
+            Kind.COMPACT: lambda: self._patient(iceberg, lambda: self._compact(iceberg, session)),
         }
         return self._do(work, lambda: self._due(iceberg), self._files)
 
@@ -182,7 +183,9 @@ class TableUpkeep:
         """The same with the snapshots. `kept`: which must stay."""
         oldest = iceberg.oldest_kept(iceberg.load(self._db, self._table), kept)
         work: dict[Kind, Work] = {
-            Kind.EXPIRE: lambda: 0 if oldest is None else self._expire(iceberg, session, oldest),
+            Kind.EXPIRE: lambda: (
+                0 if oldest is None else self._patient(iceberg, lambda: self._expire(iceberg, session, oldest))
+            ),
             Kind.ORPHANS: lambda: self._remove_orphans(iceberg, session),
         }
         return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
@@ -260,6 +263,12 @@ class TableUpkeep:
         self.ran.append(ran)
         logger.info("%s of %s.%s: %s in %.1f s", kind, self._db, self._table, done, end - began)
         return ran
+
+    def _patient(self, iceberg: Iceberg, work: Work) -> int:
+        """All tables share a thread: none may make it wait."""
+        table = iceberg.load(self._db, self._table)
+        refuse_long_waits(self._db, self._table, lambda key: iceberg.property(table, key))
+        return work()
 
     def _follow_up(self, iceberg: Iceberg) -> int:
         self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
