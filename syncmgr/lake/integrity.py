@@ -16,12 +16,15 @@ from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, is_lost, words
+from syncmgr.lake.storage import is_local
 
 SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run in parallel
 
 
 def check_metadata(label: str, pointer: Pointer) -> None:
-    """The root metadata file exists and is whole. Raises TABLE_BROKEN."""
+    """The root metadata file exists and is whole, unless another engine has put it elsewhere. Raises TABLE_BROKEN."""
+    if not is_local(pointer.location):
+        return
     try:
         metadata_file.read(local(pointer.location))
     except (OSError, ValueError) as error:
@@ -32,7 +35,7 @@ def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java) -> 
     """The same for all manifests, and the files that the newest snapshots added. Raises TABLE_BROKEN."""
     try:
         for location, size in iceberg.named_files(table, SNAPSHOTS):
-            fault = _fault(local(location), size)
+            fault = _fault(local(location), size) if is_local(location) else None
             if fault is not None:
                 raise broken(label, pointer, fault)
     except JAVA_ERRORS as error:

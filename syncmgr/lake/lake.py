@@ -192,14 +192,14 @@ class Lake:
         self.ready()
         label, pointer = f"{db}.{table}", self._shelf.pointer(db, table)
         check_metadata(label, pointer)
-        with asked():
+        with self.tables.asking(db, table):
             iceberg = self.iceberg()
             check_files(label, pointer, iceberg, iceberg.load(db, table))
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
         """Raises TARGET_REPLACED if the table was rolled back after one of its chunks was committed."""
         self.ready()
-        with asked():
+        with self.tables.asking(db, table):
             iceberg = self.iceberg()
             refuse_lost(iceberg, iceberg.load(db, table), f"{db}.{table}", plan.id, plan.numbers)
 
@@ -213,7 +213,8 @@ class Lake:
         """
         self.ready()
         strays, upkeep = self._strays.of(channel), self._upkeep_of(channel.db, channel.table)
-        with upkeep.commit(), lake_disk(), self._durable(channel.db, channel.table), asked():
+        name = channel.db, channel.table
+        with upkeep.commit(), lake_disk(), self._durable(*name), self.tables.asking(*name):
             iceberg = self.iceberg()
             commit = Commit(iceberg, channel, strays, upkeep.indexing)
             with self._jobs_of(channel, iceberg):
@@ -245,7 +246,8 @@ class Lake:
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
-        with upkeep.commit(), lake_disk(), self._durable(alter.db, alter.table), asked():
+        name = alter.db, alter.table
+        with upkeep.commit(), lake_disk(), self._durable(*name), self.tables.asking(*name):
             done = Alter(self.iceberg(), alter, upkeep.indexing, self.tables.drops).run()
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
@@ -257,7 +259,7 @@ class Lake:
         Raises WRITES_LOST, NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
         upkeep = self._upkeep_of(db, table)
-        with lake_disk(), self._durable(db, table) as nothing_written, asked():
+        with lake_disk(), self._durable(db, table) as nothing_written, self.tables.asking(db, table):
             opened = _for_upkeep(self._opened_now())
             ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
             upkeep.indexing.save()
@@ -272,7 +274,7 @@ class Lake:
         `kept`: which snapshots must stay. Raises as `upkeep`.
         """
         durable = self._durability.expiring(db, table) if self.place.embedded else nullcontext(lambda: None)
-        with lake_disk(), durable as something_written, asked():
+        with lake_disk(), durable as something_written, self.tables.asking(db, table):
             opened = _for_upkeep(self._opened_now())
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
             if ran:

@@ -6,8 +6,8 @@ Must not know: epochs, commits, upkeep.
 
 import logging
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
@@ -21,6 +21,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
+from syncmgr.lake.storage import is_local, known_storage
 from syncmgr.lake.target_table import described, fields_of, folder_of, identifier_of, properties_of
 
 log = logging.getLogger(__name__)
@@ -75,20 +76,30 @@ class IcebergTables:
         return described(db, table, *self._found(db, table))
 
     def _found(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
-        if self._place.embedded:
+        if self._is_read(db, table):
             return self._shelf.describe(db, table)
-        with asked():
+        with self.asking(db, table):
             iceberg = self._iceberg()
             found = iceberg.load(db, table)
             return iceberg.layout(found), iceberg.properties(found)
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING if only Spark can tell."""
-        if self._place.embedded:
+        if self._is_read(db, table):
             return self._shelf.snapshots(db, table)
-        with asked():
+        with self.asking(db, table):
             iceberg = self._iceberg()
             return iceberg.snapshots(iceberg.load(db, table))
+
+    def _is_read(self, db: str, table: str) -> bool:
+        """Without Spark, unless another engine has put the metadata elsewhere. Raises NO_SUCH_TABLE."""
+        return self._place.embedded and is_local(self._shelf.pointer(db, table).location)
+
+    @contextmanager
+    def asking(self, db: str, table: str) -> Iterator[None]:
+        """Around calls into Spark about one table: what a failed one means to the operator."""
+        with asked(), known_storage((db, table), self._shelf.pointer if self._place.embedded else None):
+            yield
 
     def create_namespace(self, db: str) -> None:
         with asked():
@@ -116,7 +127,7 @@ class IcebergTables:
 
     def drop_table(self, db: str, table: str) -> str | None:
         """Drops the table and its files, unless another table has them, too: then returns its label."""
-        with asked():
+        with self.asking(db, table):
             other = self._iceberg().drop_table(db, table, self.drops)
         self._forget(db, table)
         if other is not None:
@@ -125,7 +136,7 @@ class IcebergTables:
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
-        with asked():
+        with self.asking(db, table):
             iceberg = self._iceberg()
             found = iceberg.load(db, table)
             totals = iceberg.current(found)
@@ -135,7 +146,7 @@ class IcebergTables:
 
     def writers(self, db: str, table: str, second: float) -> frozenset[str]:
         """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
-        with asked():
+        with self.asking(db, table):
             iceberg = self._iceberg()
             since = int((time.time() - second) * 1000)
             marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
@@ -144,7 +155,7 @@ class IcebergTables:
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION if Spark cannot use an expression or WHERE over the channel's source columns."""
         self._ready()
-        with asked():
+        with self.asking(channel.target_db, channel.target):
             iceberg = self._iceberg()
             layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
             check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)

@@ -5,12 +5,15 @@ have left.
 Must not know: how rows are written, transactions, tokens.
 """
 
+import logging
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit
@@ -22,9 +25,11 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.key_index import Keys
 from syncmgr.lake.index.keys import KeyShape, file_keys
-from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.spark.jvm import Java, words
 
 MATCHING: Final = "matching"  # folder of the keys that a part replaces
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -157,10 +162,15 @@ class UncommittedFiles:
             self._strays.append(self._written.folder)
 
     def sweep(self, referenced: str) -> None:
-        """The epoch is committed: of all the folders written for it only one counts."""
+        """The epoch is committed: of all the folders written for it only one counts. What cannot be deleted, such as
+        on a file system where another engine had put the table for a time, is left.
+        """
         for folder in self._strays:
             if name_of(folder) != referenced:
-                self._iceberg.delete(folder)
+                try:
+                    self._iceberg.delete(folder)
+                except Py4JJavaError as error:
+                    log.info("%s is left: %s", folder, words(error))
         self._strays.clear()
 
 
