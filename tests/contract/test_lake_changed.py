@@ -17,6 +17,7 @@ from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import State
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.upkeep.compaction import Compaction
+from syncmgr.lake.upkeep.fold import Fold
 from tests.support.spark_session import SPARK, LakeTable, Tables, partitioned_by
 
 INS, UPD, DEL = ChangeKind
@@ -66,6 +67,26 @@ def test_a_changed_partition_spec_without_the_index(tables: Tables, place: str, 
         table.sql(f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))")
     table.apply(commit)
     expected = {key: 0 for key in range(9) if key != 2} | {1: 1}
+    assert table.rows() == sorted(expected.items())
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_removed_partition_spec_without_the_index(tables: Tables, *, folded: bool) -> None:
+    """Deletes of a table without partitions reach the files of the spec that it had, for every reader, and a fold."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 4")
+    off(table)
+    table.commit([(INS, key, 0) for key in range(8)])
+    partitioned_by(table, "-id:4")
+    table.commit([(UPD, 1, 1), (DEL, 2, 0), (INS, 8, 0)])
+    expected = {key: 0 for key in range(9) if key != 2} | {1: 1}
+    if folded:
+        lake = table.lake
+        assert Fold(lake.iceberg(), lake.upkeep_session(), table.db, table.name, table.indexing).run() > 0
+        assert table.files(2) == 0
+    assert table.rows() == sorted(expected.items())
+    table.commit([(UPD, 1, 2), (DEL, 3, 0)])
+    expected[1] = 2
+    del expected[3]
     assert table.rows() == sorted(expected.items())
 
 

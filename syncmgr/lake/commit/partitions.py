@@ -28,8 +28,10 @@ class NoIndex(Protocol):
 
 def refuse_unreachable(iceberg: Iceberg, table: Java, layout: Layout, channel: ChannelCommit, index: NoIndex) -> None:
     """`index`: which is not in force. Raises SPEC_CHANGED if the partition spec was changed so that the old row of a
-    key may be in another partition than its new one.
+    key may be in another partition than its new one. Equality deletes of a spec without partitions reach all files.
     """
+    if not layout.divisions:
+        return
     label = f"{channel.db}.{channel.table}"
     wanted = {field.id for field in map(layout.field, channel.keys) if field is not None}
     beside = [part for part in layout.divisions if part.source_id not in wanted]
