@@ -1,10 +1,13 @@
 """Somebody rolls a table back: before the job knows that its last commit is in, or before snapshots are expired."""
 
+from dataclasses import replace
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import EmptyTable, FillField, LakeChange
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.iceberg.ancestry import FILES_MARK
 from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, rewrite
 
 INS, UPD, DEL = ChangeKind
@@ -123,3 +126,25 @@ def test_a_roll_back_is_noticed_though_the_history_before_is_lost(tables: Tables
     with pytest.raises(SyncError) as caught:
         table.commit([(INS, 3, 3)])
     assert caught.value.code is Code.TARGET_REPLACED
+
+
+def test_rows_that_were_rolled_back_can_still_be_read(tables: Tables) -> None:
+    """An epoch whose answer was lost is committed again, since another engine has removed every trace of it from the
+    table's history and properties: its first snapshot keeps its files.
+    """
+    table = tables.make()
+    before = table.commit([(INS, 1, 1)]).snapshot
+    died = table.prepared([(INS, 2, 2)])
+    lost = table.lake.commit(died).snapshot
+    iceberg = table.lake.iceberg()
+    [snapshot, *_] = iceberg.history(iceberg.load(table.db, table.name), (FILES_MARK,))
+    location = iceberg.load(table.db, table.name).location()
+    table.lake._strays.of(died).append(f"{location}/data/{snapshot.marks[FILES_MARK]}")
+    rolled_back(table, before)
+    for kind in ("token", "fingerprint"):
+        table.sql(f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ('syncmgr.{kind}.{table.token}')")
+    again = replace(died, last_epoch=1)
+    assert not table.apply(again).passed_over
+    assert table.rows() == [(1, 1), (2, 2)]
+    then = iceberg.spark.sql(f"SELECT * FROM lake.{table.db}.{table.name} VERSION AS OF {lost}").collect()
+    assert sorted(map(tuple, then)) == [(1, 1), (2, 2)]

@@ -6,7 +6,7 @@ Must not know: jobs, intents, statements; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -108,7 +108,7 @@ class Alter:
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         table = self._iceberg.table_of(transaction)
-        self._sweep(self._folders[-1:])
+        self._sweep(table, "".join(map(name_of, self._folders[-1:])))
         current = self._iceberg.current(table)
         snapshot = current.snapshot if current is not None and (empties or fills) else None
         return ChannelCommitted(snapshot=snapshot, sequence=self._sequence(table, snapshot))
@@ -152,13 +152,16 @@ class Alter:
         if found is None and changes_rows and self._alter.last_snapshot is not None:
             refuse_gone(self._iceberg, table, self._alter)
         if found is not None:
-            self._sweep([each for each in self._folders if name_of(each) == found.marks.get(FILES_MARK)])
+            self._sweep(table, found.marks.get(FILES_MARK, ""))
         snapshot = None if found is None else found.id
         return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
 
-    def _sweep(self, referenced: Collection[str]) -> None:
-        """The epoch is committed: of all folders that were filled for it the table names at most one."""
-        self._iceberg.delete(*(folder for folder in self._folders if folder not in referenced))
+    def _sweep(self, table: Java, counts: str) -> None:
+        """The epoch is committed: of all folders that were filled for it one counts, and a snapshot that a rollback has
+        left beside the history may name another.
+        """
+        named = self._iceberg.marks_of_all(table, FILES_MARK) if self._folders else frozenset()
+        self._iceberg.delete(*(folder for folder in self._folders if name_of(folder) not in {counts, *named}))
 
     def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
         """As one replacement of all rows, which must not have changed since the transaction opened."""

@@ -139,7 +139,7 @@ class Commit:
             name = name_of(written.folder)
             deletion.committed(self._indexing, table, name, files, count_missing=complete)
         self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
-        self._files.sweep(name_of(written.folder))
+        self._files.sweep(self._iceberg.table_of(transaction), name_of(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
             rows=sum(map(self._iceberg.record_count, self._files_of_chunk(table))),
@@ -314,7 +314,7 @@ class Commit:
                     refuse_gone(self._iceberg, table, self._channel)
             return ChannelCommitted(snapshot=None, passed_over=True)
         self._files.give_up()
-        self._files.sweep(snapshot.marks.get(FILES_MARK, ""))
+        self._files.sweep(table, snapshot.marks.get(FILES_MARK, ""))
         return ChannelCommitted(
             snapshot=snapshot.id,
             passed_over=True,

@@ -20,6 +20,7 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import rows
 from syncmgr.lake.commit.key_scan import write_matching
+from syncmgr.lake.iceberg.ancestry import FILES_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
@@ -161,12 +162,14 @@ class UncommittedFiles:
         if self._written is not None:
             self._strays.append(self._written.folder)
 
-    def sweep(self, referenced: str) -> None:
-        """The epoch is committed: of all the folders written for it only one counts. What cannot be deleted, such as
-        on a file system where another engine had put the table for a time, is left.
+    def sweep(self, table: Java, counts: str) -> None:
+        """The epoch is committed: of all the folders written for it only one counts, and a rollback may have left the
+        snapshot of another beside the history; the rest is deleted. What cannot be deleted, such as on a file system
+        where another engine had put the table for a time, is left.
         """
+        named = self._iceberg.marks_of_all(table, FILES_MARK) if self._strays else frozenset()
         for folder in self._strays:
-            if name_of(folder) != referenced:
+            if name_of(folder) not in {counts, *named}:
                 try:
                     self._iceberg.delete(folder)
                 except Py4JJavaError as error:

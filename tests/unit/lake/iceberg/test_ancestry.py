@@ -63,6 +63,25 @@ def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced:
     assert has_others_rows(snapshots, token="me", last_snapshot=5, part=part) is others, why
 
 
+@pytest.mark.parametrize(
+    ("why", "snapshots", "remains", "replaced"),
+    [
+        ("nothing else", history((5, {EPOCH_MARK: OURS}, "append")), True, False),
+        ("somebody's insert", history((6, {}, "append"), (5, {EPOCH_MARK: OURS}, "append")), True, False),
+        ("expired but for somebody's insert", history((9, {}, "append")), False, False),
+        ("rolled back", history((4, {EPOCH_MARK: "me:1"}, "append")), True, True),
+        ("rolled back, and the rest expired", history((4, {EPOCH_MARK: "me:1"}, "append")), False, True),
+        ("rolled back to somebody's insert", history((4, {}, "append")), True, True),
+    ],
+)
+def test_after_a_statement_that_makes_no_snapshot(
+    why: str, snapshots: list[Snapshot], *, remains: bool, replaced: bool
+) -> None:
+    """The token is one ahead of the last snapshot: that alone says nothing."""
+    found = is_replaced(snapshots, token="me", epoch=3, last_snapshot=5, remains=lambda: remains)
+    assert found is replaced, why
+
+
 def test_before_the_first_commit() -> None:
     """Whatever is in the table then was written by others; nothing of ours can have gone."""
     assert not has_others_rows([], token="me", last_snapshot=None)
