@@ -7,7 +7,7 @@ may come before every call that is made of it.
 import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.lake.iceberg.ancestry import REWRITES
-from syncmgr.lake.iceberg.layout import Field, JsonValue, Layout, Snapshot
+from syncmgr.lake.iceberg.layout import Field, JsonValue, Layout, PartitionField, Snapshot
 from syncmgr.lake.iceberg.snapshot_files import Content
 from syncmgr.lake.iceberg.table_metadata import Totals
 
@@ -26,11 +26,12 @@ LAYOUT = Layout(
     spec_id=0,
     fields=(
         Field(id=1, name="id", type="long", required=True),
-        Field(id=2, name="v", type="long", required=False),
+        Field(id=2, name="v", type="long", required=True),
     ),
     partition=(),
     identifier=(1,),
 )
+Values = tuple[int | None, ...]  # of the fields of a partition spec
 REPEATS = 4  # Iceberg's own default of commit.retry.num-retries
 
 
@@ -87,13 +88,23 @@ class File:
         return self.sequence
 
 
-def data_file(path: Path) -> File:
+def values_of(layout: Layout, row: Mapping[str, int]) -> Values:
+    """Where a row lies; a bucket is a remainder here."""
+    found: list[int | None] = []
+    for part in layout.partition:
+        value = row.get("id" if part.source_id == 1 else "v")
+        buckets = part.transform.startswith("bucket") and value is not None
+        found.append(value % int(part.transform[7:-1]) if buckets and value is not None else value)
+    return tuple(found)
+
+
+def data_file(path: Path, spec: int = 0, values: Sequence[int | None] = ()) -> File:
     facts = {
-        "spec-id": 0,
+        "spec-id": spec,
         "content": "data",
         "file-path": str(path),
         "file-format": "parquet",
-        "partition": {},
+        "partition": list(values),
         "file-size-in-bytes": path.stat().st_size,
         "record-count": pq.read_metadata(path).num_rows,
     }
@@ -137,8 +148,13 @@ class Snap:
 
 @dataclass(frozen=True)
 class Meta:
-    """What a catalog names."""
+    """What a catalog names. `specs`: the number of each partition spec that it ever had. `ordered`: by what files are
+    sorted, which nobody relies on.
+    """
 
+    layout: Layout = LAYOUT
+    specs: Mapping[tuple[PartitionField, ...], int] = field(default_factory=lambda: {(): 0})
+    ordered: str = ""
     current: Snap | None = None
     known: Mapping[int, Snap] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -146,6 +162,14 @@ class Meta:
     @property
     def files(self) -> Mapping[tuple[str, int], File]:
         return {} if self.current is None else self.current.files
+
+    def partitioned(self, *parts: PartitionField) -> "Meta":
+        """By another spec; one that the table had before keeps its number."""
+        specs = {**self.specs, parts: self.specs.get(parts, len(self.specs))}
+        return replace(self, specs=specs, layout=replace(self.layout, partition=parts, spec_id=specs[parts]))
+
+    def identified(self, *columns: int) -> "Meta":
+        return replace(self, layout=replace(self.layout, identifier=columns, schema_id=self.layout.schema_id + 1))
 
     def since(self, start: int | None) -> Iterator[Snap]:
         """The snapshots behind `start`, newest first."""
@@ -287,6 +311,14 @@ class Update:
         self._table.commit(self.applied)
 
 
+class Stream:
+    """A Java stream of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self.seek, self.readNBytes, self.close = self._file.seek, self._file.read, self._file.close
+
+
 class Table:
     """A view of the table's metadata: those that were loaded, or those that a transaction has made."""
 
@@ -346,7 +378,7 @@ class Table:
         return str(self.catalog.folder)
 
     def specs(self) -> None:
-        """There is but one."""
+        """Those that files name."""
 
     def io(self) -> "Table":
         return self
@@ -355,12 +387,17 @@ class Table:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return SimpleNamespace(create=lambda: SimpleNamespace(write=Path(path).write_bytes, close=lambda: None))
 
+    def newInputFile(self, path: str) -> SimpleNamespace:  # noqa: N802
+        return SimpleNamespace(newStream=lambda: Stream(Path(path)))
+
 
 Table.uuid = lambda self: self.catalog.uuid  # type: ignore[attr-defined] # the module of that name is used above
 
 
 class IcebergModel:
     """The part of `syncmgr.lake.iceberg.iceberg` that commits, folds and compactions of one table call."""
+
+    spark = None  # whatever needs it is replaced by `without_spark`
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -423,8 +460,11 @@ class IcebergModel:
     def columns_when(self, _table: Table, _mark: str, _is_one: Callable[[str], bool]) -> None:
         """Columns stay as they are."""
 
-    def layout(self, _table: Table) -> Layout:
-        return LAYOUT
+    def layout(self, table: Table) -> Layout:
+        return table.meta.layout
+
+    def specs_in_use(self, table: Table) -> set[int]:
+        return {file.facts["spec-id"] for file in table.meta.files.values() if file.is_data}
 
     def property(self, table: Table, key: str) -> str | None:
         return table.meta.properties.get(key)
@@ -438,14 +478,22 @@ class IcebergModel:
     def format_version(self, table: Table) -> int:
         return table.catalog.version
 
-    def files(self, _table: Table, folder: str, _partition: Mapping[int, JsonValue]) -> list[File]:
+    def files(self, table: Table, folder: str, partition: Mapping[int, JsonValue]) -> list[File]:
+        layout = table.meta.layout
+        values = [partition.get(part.id) for part in layout.partition]
+        return [data_file(path, layout.spec_id, values) for path in sorted(Path(folder).glob("*.parquet"))]  # type: ignore[arg-type] # no other values here
+
+    def unplaced_files(self, _table: Table, folder: str) -> list[File]:
         return [data_file(path) for path in sorted(Path(folder).glob("*.parquet"))]
 
-    def unplaced_files(self, table: Table, folder: str) -> list[File]:
-        return self.files(table, folder, {})
+    def folders(self, root: str) -> list[str]:
+        return sorted(path.name for path in Path(root).glob("*/"))
 
-    def placed(self, _table: Table, file: File, _like: File) -> File:
-        return file
+    def placed(self, _table: Table, file: File, like: File) -> File:
+        return File({**file.facts, "spec-id": like.facts["spec-id"], "partition": like.facts["partition"]})
+
+    def equality_delete(self, _table: Table, file: File, keys: list[int]) -> File:
+        return File({**file.facts, "content": "equality-deletes", "equality-ids": keys})
 
     def file_text(self, _table: Table, file: File) -> str:
         return json.dumps(dict(file.facts))
