@@ -67,8 +67,8 @@ class Showing:
         status = status_json(
             figures,
             tables=tables,
-            synced=synced_until(job, tables),
-            lag=lag_second(job, tables),
+            synced=synced_until(tables),
+            lag=lag_second(tables),
             needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),

@@ -131,15 +131,17 @@ def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = Tru
     return Rows(exact=not channel.keys, replaces=load.replaces, reshapes=load.reshapes, begun=begun)
 
 
-def synced_until(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
-    """Of the oldest table; None until the first rows of all tables are complete, and of a job that has ended."""
-    return None if job.state is JobState.CANCELLED else oldest(table.synced_until for table in tables)
+def synced_until(tables: Sequence[TableOverview]) -> float | None:
+    """Of the oldest table, in every state of the job: one that has ended left its targets like that. None until the
+    first rows of all tables are complete.
+    """
+    return oldest(table.synced_until for table in tables)
 
 
-def lag_second(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
+def lag_second(tables: Sequence[TableOverview]) -> float | None:
     """Of the oldest table; None as `synced_until` is."""
     lags = [table.lag_second for table in tables if table.lag_second is not None]
-    return None if synced_until(job, tables) is None else max(lags, default=None)
+    return None if synced_until(tables) is None else max(lags, default=None)
 
 
 def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Collection[str] = ()) -> bool:

@@ -87,6 +87,9 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
     assert before["one"]["error"] == Code.SOURCE_DDL.number
     assert "RESYNC TABLE" in before["one"]["advice"]
     assert "MODIFY a VARCHAR(20)" in before["one"]["reason"]
+    logged = (fe.folder / "log" / "fe.log").read_text().splitlines()
+    for table in ("one", "two"):
+        assert [line for line in logged if "a table is not read any more" in line and f"standing.{table}" in line]
 
     def told() -> dict[str, Any]:
         status: dict[str, Any] = job.job["Status"]
@@ -117,12 +120,17 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
     assert not job.job["Status"]["needs_operator"]
     mysql_server.run("ALTER TABLE standing.two MODIFY a INT")
     job.await_states(two=STOPPED)
+    left = job.job["Status"]["synced_until"]
     with closing(fe.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("STOP SYNC JOB standing.job1")
         cursor.execute("SHOW WARNINGS")
         [warning] = cursor.fetchall()
     assert warning["Code"] == Code.LOST_BY_STOP.number
     assert "lacks rows of 'standing.two'; they are lost with the job: it was not read any more" in warning["Message"]
+    ended = job.job
+    assert (ended["State"], ended["Status"]["synced_until"]) == ("CANCELLED", left), "how its targets were left"
+    assert ended["Status"]["lag_second"] > 0
+    assert not ended["Status"]["needs_operator"]
 
 
 def test_a_table_without_a_key_that_cannot_be_read_again_is_as_old_as_its_rows(
@@ -231,6 +239,9 @@ def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer,
     fe.kill()
     fe.start()
     assert 0 < job.job["Status"]["lag_second"] < 600
+    before = job.job["Status"]["synced_until"]
+    fe.sql("STOP SYNC JOB quiet.job1")
+    assert job.job["Status"]["synced_until"] == before
 
 
 @pytest.mark.parametrize(

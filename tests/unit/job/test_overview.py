@@ -142,20 +142,22 @@ CAUGHT_UP = Reading(caught_up_at=NOW - 2, read_time=0.0, waiting_since=None, dra
 )
 def test_the_lag_is_the_time_since_what_is_in(why: str, job: SyncJob, facts: dict[str, Any]) -> None:
     """In every state: whoever adds `lag_second` to `synced_until` has the time of the answer."""
-    tables = overview(job, Facts(committed=LAST, **facts), NOW)
-    until, lag = synced_until(job, tables), lag_second(job, tables)
-    assert (until is None) == (lag is None), why
-    assert until is None or lag is None or until + lag == NOW, why
+    for state in JobState:
+        tables = overview(replace(job, state=state), Facts(committed=LAST, **facts), NOW)
+        until, lag = synced_until(tables), lag_second(tables)
+        assert (until is None) == (lag is None) == (why == "its first rows are missing"), (why, state)
+        assert until is None or lag is None or until + lag == NOW, (why, state)
 
 
 def test_a_job_is_as_old_as_its_oldest_table() -> None:
-    """Also one that is caught up but for it; what has ended has no age."""
+    """Also one that is caught up but for it, and one that has ended with it."""
     job = make_job(channels=(make_channel(), make_channel(token="two", target="lines", stopped=STOP)))
     tables = overview(job, Facts(reading=CAUGHT_UP, committed=LAST), NOW)
     assert [(table.synced_until, table.lag_second) for table in tables] == [(NOW - 2, 2.0), (40.0, 60.0)]
-    assert lag_second(job, tables) == 60.0
-    assert synced_until(job, tables) == 40.0
-    assert synced_until(replace(job, state=JobState.CANCELLED), tables) is None
+    assert lag_second(tables) == 60.0
+    assert synced_until(tables) == 40.0
+    ended = overview(replace(job, state=JobState.CANCELLED, synced_until=LAST), Facts(), NOW + 9)
+    assert (synced_until(ended), lag_second(ended)) == (40.0, 69.0)
 
 
 def test_a_quiet_source_is_not_forgotten_in_a_pause() -> None:

@@ -152,6 +152,7 @@ def test_an_alias_compares_as_its_value() -> None:
         ("RUNNING", QUIET, "2026-01-02 03:00:00", False),
         ("RUNNING", QUIET, "2026-01-02 02:00:00", True),
         ("CANCELLED", QUIET, "2026-01-02 02:00:00", False),
+        ("CANCELLED", '{"needs_operator": false, "lag_second": 601}', "2026-01-02 02:00:00", False),
     ],
 )
 def test_the_alert_of_the_first_night(state: str, status: str, made: str, *, alerts: bool) -> None:
