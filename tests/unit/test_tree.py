@@ -112,6 +112,7 @@ OF_NO_MODULE = {
     "test_collection.py": "tests/conftest.py",
     "test_docs.py": "docs/",
     "test_environment.py": "bin/start_fe.sh",
+    "test_readme_state.py": "README.md",
     "test_report.py": "tests/support/report.py",
     "test_script.py": "bin/test.sh",
     "test_torture_figures.py": "tests/torture/figures.py",
