@@ -4,7 +4,6 @@ Owns: the one table of errors and their remedies.
 Must not know: clocks, threads, where an error came from.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.errors.concern import Phase, is_of_one_table
+from syncmgr.job.advice.treatment import CURSOR, JobKind, Remedy, Treatment
 
 
 class FailType(StrEnum):
@@ -26,69 +26,13 @@ class FailType(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-class Remedy(StrEnum):
-    """Who fixes an error, and what happens to the job meanwhile. From the mildest to the worst; none ends a job."""
-
-    RETRY = "RETRY"  # time: it is retried inside RUNNING, and pauses only if that lasts too long
-    RESUME = "RESUME"  # time, but not soon: the job pauses and resumes by itself
-    OPERATOR = "OPERATOR"  # a person: the job pauses until RESUME SYNC JOB
-
-
-_THEN_RESUME: Final = re.compile(r"[,;.] [Tt]hen RESUME")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobKind:
-    """The facts of a job that decide which advice works: whether its source has rows to read again (canal has not),
-    whether there are other tables, so that one may leave, whether several fill one target (RESYNC does not replace its
-    rows), and whether it runs (RESUME refuses that).
-    """
-
-    has_rows: bool
-    has_others: bool
-    runs: bool = False
-    shares: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Treatment:
-    """What an error does to a job, and what the operator does about it.
-
-    `by_person`: it never passes with time alone, however often it is retried meanwhile. `on_canal`: instead of the
-    advice, if rows cannot be read again; `on_shards`: if other tables fill the target, too. `of_many`: what else helps
-    if the job has other tables.
-    """
-
-    remedy: Remedy
-    advice: str
-    by_person: bool = False
-    on_canal: str = ""
-    on_shards: str = ""
-    of_many: str = ""
-
-    def told(self, kind: JobKind) -> str:
-        """What works for a job of that kind."""
-        said = self.on_shards if kind.shares and self.on_shards else self.advice
-        said = said if kind.has_rows or not self.on_canal else self.on_canal
-        said = f"{said} {self.of_many}" if kind.has_others and self.of_many else said
-        return _THEN_RESUME.sub("", said) if kind.runs else said
-
-    @property
-    def whole(self) -> str:
-        """What works for which job."""
-        more = f"Of a job of several tables: {self.of_many}" if self.of_many else ""
-        shards = f"Where several tables fill the target: {self.on_shards}" if self.on_shards else ""
-        canal = f"Of a canal job: {self.on_canal}" if self.on_canal else ""
-        return " ".join(filter(None, (self.advice, more, shards, canal)))
-
-
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
 _O = partial(Treatment, Remedy.OPERATOR, by_person=True)
 _TP, _RP = partial(_T, by_person=True), partial(_R, by_person=True)  # it goes on by itself once a person has fixed it
 _CANAL: Final = "STOP the job, bring its targets in line with the source, and create it again."
 _CANAL_PAST: Final = (
-    "STOP the job. Stop canal, delete the destination's cursor (its meta.dat, or its node in ZooKeeper), and start it, "
-    "or the next job meets the same event. Bring the targets in line with the source, and create the job again."
+    f"STOP the job. S{CURSOR[1:]}, or the next job meets the same event. Bring the targets in line with the source, "
+    "and create the job again."
 )
 _AGAIN: Final = (
     "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again "
@@ -107,6 +51,8 @@ _SESSION: Final = (
 _IMAGE: Final = f"Set binlog_row_image to FULL on the server, {_SESSION}"
 _CLOCK: Final = """Set the clock right if it is behind. If it is right, it was ahead when the last commit was made, \
 and commits go on by themselves at the time of the message. If that is too late: """
+_APPEND: Final = """ALTER SYNC JOB ... SET ("append_on_change" = "append") or "ignore", then RESUME. Otherwise STOP \
+the job, recreate the target with UNIQUE KEY"""
 _LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
 
 TREATMENTS: Final[Mapping[Code, Treatment]] = {
@@ -222,8 +168,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes are applied after its existing rows have been copied."),
     Code.APPEND_CHANGE: _O(
-        'ALTER SYNC JOB ... SET ("append_on_change" = "append") or "ignore", then RESUME. Otherwise '
-        "STOP the job, recreate the target with UNIQUE KEY, and create the job again."
+        f"{_APPEND}, and create the job again.",
+        on_canal=f"{_APPEND}, bring it in line with the source, and create the job again.",
     ),
     # canal and ZooKeeper
     Code.CANAL_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and ZooKeeper."),
@@ -233,7 +179,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.CANAL_ACCESS_DENIED: _O("Fix user and password on the canal server, then RESUME."),
     Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or another client has read: rows are missing. " + _CANAL),
     Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL_PAST),
-    Code.CANAL_INEXACT: _O("STOP the job, and create it with `canal.time_zone`, or without the column."),
+    Code.CANAL_INEXACT: _O(
+        "STOP the job, and create it with `canal.time_zone`, or with a column list that has, in place of the column, a "
+        "name that is none of the target's."
+    ),
     # the lake
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
@@ -308,8 +257,13 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "expression or WHERE.",
     ),
     Code.TYPE_DOES_NOT_FIT: _O(
-        "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the job, and create it "
-        "with another column."
+        "The job knows the target as it was at CREATE SYNC. STOP the job, make the target column wider (an integer "
+        "BIGINT, a DECIMAL with more digits), or add another one, by ALTER TABLE in Spark, and create it again, with "
+        "the column that fits."
+    ),
+    Code.NO_CHANNEL_KEY: _O(
+        "STOP the job, create its target again with a UNIQUE KEY as the message says, bring it in line with the "
+        "source, and create the job again."
     ),
     Code.CHANNEL_BEHIND: _T("Fix what the reason says; the table then catches up by itself."),
     Code.BACKLOG_WAITS: _RP("Fix what the reason says; the job resumes by itself and the table catches up."),

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, Stop, resting, shown
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.stopped_table import standstill
 from syncmgr.job.epoch import Backlog
-from syncmgr.job.failure import FailMsg, JobKind, advice, fail_type, needs_person
+from syncmgr.job.failure import FailMsg, advice, fail_type, needs_person
 from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import JobKind, Remedy
 from syncmgr.job.backoff import resume_after
 from syncmgr.job.channel.channel_state import heals
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy
+from syncmgr.job.failure import FailMsg, FailType, advice, remedy
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
@@ -54,7 +55,8 @@ class SyncJob:
         has_rows = Can.READ_ROWS in self.source.can
         runs = self.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
         shares = any(channel.part is not None for channel in self.channels)
-        return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs, shares=shares)
+        appends = any(not channel.keys for channel in self.channels)
+        return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs, shares=shares, appends=appends)
 
     @property
     def advised(self) -> str | None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import Verdict, verdict
 from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.stopped_table import advised, concerned, stop_of, stopped_by
-from syncmgr.job.failure import JobKind
 from syncmgr.job.freshness import of_table
 from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceTable
@@ -104,6 +104,7 @@ class Channels:
             has_others=len(self.now) > 1,
             runs=self.alone(error) is not None,
             shares=any(channel.part is not None for channel in self.now),
+            appends=any(not channel.keys for channel in self.now),
         )
         return advised(error, kind)
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.errors.concern import Phase, is_of_one_table
+from syncmgr.job.advice.treatment import Remedy
 from syncmgr.job.backoff import COMMIT, Series
 from syncmgr.job.channel import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.failure import Remedy, mildest, remedy
+from syncmgr.job.failure import mildest, remedy
 from syncmgr.pipeline.standings import Standings
 
 OPEN_SECOND: Final = 0.5  # how often to check whether the rows of a table are there

@@ -11,7 +11,7 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code
-from tests.acceptance.altered import BINLOG, Altered
+from tests.acceptance.altered import BINLOG, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_restores import rename
 from tests.support.servers.mysql import PASSWORD, MysqlServer
@@ -142,20 +142,34 @@ def test_more_dead_letters_are_let_be(mysql_server: MysqlServer, frontend: Front
     t.until_well()
 
 
-def test_an_update_of_a_target_without_a_key_is_appended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20210: SET append_on_change and RESUME; the update appends its new row."""
-    t = Patient("advised_append", mysql_server, frontend)
+def test_an_update_of_a_target_without_a_key_is_settled(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20210: SET append_on_change and RESUME: the update appends its new row, or is left out; or a target with a key,
+    whose new job brings all rows.
+    """
+    name = "advised_append"
+    t = Patient(name, mysql_server, frontend)
     t.create("log", 0, key="")
-    frontend.sql("STOP SYNC JOB advised_append.job1")
-    binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "root"'
-    source = f'FROM BINLOG ("type" = "mysql", "start" = "latest", {binlog}, "mysql.password" = "")'
-    frontend.sql(f"CREATE SYNC advised_append.job2 (FROM advised_append.log INTO log) {source}")
-    t.run("INSERT INTO advised_append.log VALUES (1, 1, 'a', 1)", "UPDATE advised_append.log SET a = 2")
-    assert '"append_on_change" = "append"' in t.until_paused(Code.APPEND_CHANGE)
-    frontend.sql('ALTER SYNC JOB advised_append.job2 SET ("append_on_change" = "append")')
-    frontend.sql("RESUME SYNC JOB advised_append.job2")
-    until(lambda: len(t.lake("log")) == 3, why="both images")
-    until(lambda: t.job["Msg"] is None, why="no Msg")
+    binlog = BINLOG.format(port=mysql_server.port, start="latest")
+    for how, there in (("append", [1, 2]), ("ignore", [3])):
+        frontend.sql(f"STOP SYNC JOB {name}.job1")
+        frontend.sql(f"DROP TABLE {name}.log")
+        frontend.sql(f"CREATE TABLE {name}.log (id BIGINT NOT NULL, {COLUMNS})")
+        frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.log INTO log) {binlog}")
+        t.run(f"INSERT INTO {name}.log VALUES ({there[0]}, {there[0]}, 'a', 1)", f"UPDATE {name}.log SET a = a + 1")
+        assert 'SET ("append_on_change" = "append") or "ignore", then RESUME' in t.until_paused(Code.APPEND_CHANGE)
+        t.alter(f'SET ("append_on_change" = "{how}")')
+        t.resume()
+        until(lambda there=there: sorted(row[1] for row in t.lake("log")[1:]) == there, why=f"what {how} leaves")
+        until(lambda: t.job["Msg"] is None, why="no Msg")
+        t.run(f"DELETE FROM {name}.log")
+        t.pause()
+    t.run(f"INSERT INTO {name}.log VALUES (4, 4, 'a', 1)")
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
+    frontend.sql(f"DROP TABLE {name}.log")
+    frontend.sql(f"CREATE TABLE {name}.log (id BIGINT NOT NULL, {COLUMNS}) UNIQUE KEY(id)")
+    t.make(f"(FROM {name}.log INTO log)")
+    t.run(f"UPDATE {name}.log SET a = a + 1", f"INSERT INTO {name}.log VALUES (5, 5, 'b', 1)")
+    t.wait_until_equal("log", "log")
 
 
 @pytest.mark.parametrize(

@@ -160,41 +160,54 @@ def test_somebody_else_at_the_address_of_canal_passes(
     proxy.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "kind", "more", "said"),
-    [
-        ("advised_narrow", Code.TYPE_DOES_NOT_FIT, "SMALLINT", ZONE, "STOP the job, and create it with another column"),
-        ("advised_zone", Code.CANAL_INEXACT, "INT", "", "STOP the job, and create it with `canal.time_zone`"),
-    ],
-)
 def test_what_the_first_rows_refuse_is_made_otherwise(
-    mysql_server: MysqlServer,
-    frontend: FrontendProcess,
-    canal: Start,
-    name: str,
-    code: Code,
-    kind: str,
-    more: str,
-    said: str,
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start, spark: Callable[[str], None]
 ) -> None:
-    """20012 and 20116: by STOP and another job; the rows arrive, since nothing was acknowledged to canal."""
+    """20007, 20012 and 20116: by STOP and another job; the row arrives, since nothing was acknowledged to canal."""
+    name = "advised_first"
     t = CanalPatient(name, mysql_server, frontend, canal())
-    t.run(f"CREATE TABLE {name}.s (id BIGINT PRIMARY KEY, a INT, at TIMESTAMP NULL)")
-    for target, of_a in (("narrow", kind), ("wide", "INT")):
-        frontend.sql(f"CREATE TABLE {name}.{target} (id BIGINT NOT NULL, a {of_a}, at DATETIME) UNIQUE KEY(id)")
-    t.read(f"FROM {name}.s INTO narrow (id, a, at)", more)
-    t.run(f"INSERT INTO {name}.s VALUES (1, 1, '2024-02-29 01:02:03')")
-    until(lambda: t.job["State"] == "PAUSED", why="a pause")
-    assert t.job["Status"]["error"] == code.number, t.job["Msg"]
-    assert said in t.job["Status"]["advice"]
-    frontend.sql(f"STOP SYNC JOB {name}.job1")
-    t.read(f"FROM {name}.s INTO wide (id, a, at)", ZONE)
+    t.run(f"CREATE TABLE {name}.s (id BIGINT PRIMARY KEY, a INT, b VARCHAR(20), d DECIMAL(8,2), at TIMESTAMP NULL)")
+    columns = "id BIGINT NOT NULL, a SMALLINT NOT NULL, b VARCHAR(5), d DECIMAL(4,2), at DATETIME"
+    frontend.sql(f"CREATE TABLE {name}.s ({columns}) UNIQUE KEY(a)")
+
+    told: list[str] = []
+
+    def refused(code: Code, names: str, more: str = ZONE) -> str:
+        """The advice."""
+        t.read(f"FROM {name}.s INTO s {names}", more)
+        advice = t.until_paused(code)
+        assert t.job["Status"]["needs_operator"]
+        told.append(t.job["Msg"])
+        t.stop()
+        return advice
+
+    t.run(f"INSERT INTO {name}.s VALUES (1, 1, 'ten letters', 1234.5, '2024-02-29 01:02:03')")
+    assert "create its target again with a UNIQUE KEY as the message says" in refused(
+        Code.NO_CHANNEL_KEY, "(id, a, b2, d, at)"
+    )
+    assert [f"'{name}.s.{column}'" in told[0] for column in "ad"] == [True, True], "all misfits at once"
+    frontend.sql(f"DROP TABLE {name}.s")
+    frontend.sql(f"CREATE TABLE {name}.s ({columns.replace('SMALLINT NOT NULL', 'SMALLINT')}) UNIQUE KEY(id)")
+    assert "make the target column wider (an integer BIGINT, a DECIMAL with more digits)" in refused(
+        Code.TYPE_DOES_NOT_FIT, "(id, a, b2, d, at)"
+    )
+    for column, kind in (("a", "BIGINT"), ("d", "DECIMAL(8, 2)")):
+        spark(f"ALTER TABLE lake.{name}.s ALTER COLUMN {column} TYPE {kind}")
+    assert "or add another one, by ALTER TABLE in Spark" in refused(Code.TYPE_DOES_NOT_FIT, "(id, a, b, d, at)")
+    spark(f"ALTER TABLE lake.{name}.s ADD COLUMN longer STRING")
+    assert "STOP the job, and create it with `canal.time_zone`, or with a column list" in refused(
+        Code.CANAL_INEXACT, "(id, a, longer, d, at)", ""
+    )
 
     def rows() -> list[tuple[Any, ...]]:
-        return [tuple(row.values()) for row in frontend.sql(f"SELECT id, a FROM {name}.wide")]
+        return [tuple(map(str, row.values())) for row in frontend.sql(f"SELECT a, longer, d, at FROM {name}.s")]
 
-    until(lambda: rows() == [(1, 1)], why="the row")
-    until(lambda: t.job["Msg"] is None, why="no Msg")
+    for names, more, at in (("(id, a, longer, d, skipped)", "", "None"), ("(id, a, longer, d, at)", ZONE, "2024-")):
+        t.read(f"FROM {name}.s INTO s {names}", more)
+        until(lambda at=at: rows()[0][3].startswith(at) if rows() else False, why="the row")
+        assert rows()[0][:3] == ("1", "ten letters", "1234.50")
+        until(lambda: t.job["Msg"] is None, why="no Msg")
+        t.stop()
 
 
 UNLOGGED = "SET sql_log_bin = 0"

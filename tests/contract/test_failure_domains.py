@@ -14,6 +14,7 @@ import pytest
 
 from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import Remedy
 from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.channel.description import ChannelDescription
@@ -22,7 +23,7 @@ from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl_policy import deeds_of
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile, Thresholds
-from syncmgr.job.failure import FailType, Remedy, remedy
+from syncmgr.job.failure import FailType, remedy
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl
 from syncmgr.job.snapshot.chunk import ChunkPlan

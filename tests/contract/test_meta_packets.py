@@ -9,8 +9,9 @@ from typing import Final, cast
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import Remedy
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
-from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.failure import remedy
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.packets import LEAST

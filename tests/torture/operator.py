@@ -12,7 +12,8 @@ from typing import Any, Final
 import pymysql
 
 from syncmgr.errors import Code
-from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.advice.treatment import Remedy
+from syncmgr.job.failure import remedy
 from tests.acceptance.frontend import FrontendProcess
 from tests.torture.asking import asked
 from tests.torture.engine import Engine

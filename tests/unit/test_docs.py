@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import BACK, STOP_ADVICE
-from syncmgr.job.failure import TREATMENTS, JobKind
+from syncmgr.job.failure import TREATMENTS
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = re.compile(r"mark\.(long|slow)\b")  # of a run of all tests

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import JobKind, advice, needs_person
+from syncmgr.job.advice.treatment import JobKind
+from syncmgr.job.failure import advice, needs_person
 
 
 class ChannelState(StrEnum):

@@ -6,10 +6,12 @@ Must not know: servers, Spark, how rows describe their columns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, quoted
 from syncmgr.job.types.column_range import fits
@@ -74,22 +76,25 @@ def source_names(places: Sequence[Listed], source: SourceTable) -> dict[str, str
 def check_told(places: Sequence[Listed], keys: Sequence[str], source: SourceTable) -> None:
     """The rules that CREATE SYNC applies to a source whose columns it can query.
 
-    `keys`: the list's names of the target's key; empty: rows are only appended. Raises TYPE_DOES_NOT_FIT,
-    NO_CHANNEL_KEY.
+    `keys`: the list's names of the target's key; empty: rows are only appended. Raises NO_CHANNEL_KEY,
+    TYPE_DOES_NOT_FIT: lists everything that does not fit.
     """
-    for place, column in zip(places, source.columns, strict=True):
-        reason = fits(column, parse_type(place.type)) if place.type else None
-        if reason:
-            raise SyncError(
-                Code.TYPE_DOES_NOT_FIT,
-                source=f"{source.label}.{column.name}",
-                source_type=column.text,
-                target=place.name,
-                target_type=place.type,
-                reason=reason,
-            )
-    if keys:
-        _check_key_covers(places, keys, source)
+    covers = [partial(_check_key_covers, places, keys, source)] if keys else []
+    pairs = zip(places, source.columns, strict=True)
+    gathered([*covers, *(partial(_check_fits, source, place, column) for place, column in pairs if place.type)])
+
+
+def _check_fits(source: SourceTable, place: Listed, column: SourceColumn) -> None:
+    reason = fits(column, parse_type(place.type))
+    if reason:
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{column.name}",
+            source_type=column.text,
+            target=place.name,
+            target_type=place.type,
+            reason=reason,
+        )
 
 
 def _check_key_covers(places: Sequence[Listed], keys: Sequence[str], source: SourceTable) -> None:

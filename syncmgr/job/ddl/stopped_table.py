@@ -9,10 +9,11 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.errors.concern import Phase, is_of_one_table
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OnDdlStop
-from syncmgr.job.failure import JobKind, advice
+from syncmgr.job.failure import advice
 
 NAMED: Final = 5  # tables that Msg names; the others are in Status
 PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on takes all rows of a table, as of a later place

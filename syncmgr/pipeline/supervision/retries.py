@@ -8,7 +8,8 @@ import logging
 from collections.abc import Callable
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import FailType, Remedy, remedy
+from syncmgr.job.advice.treatment import Remedy
+from syncmgr.job.failure import FailType, remedy
 from syncmgr.pipeline.channels import Channels
 from syncmgr.pipeline.committer import Ledger
 from syncmgr.pipeline.run_options import RunOptions

@@ -5,6 +5,7 @@ Must not know: transactions, positions, how a value is decoded.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from mysqlddl import nodes
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.description import Reshaped
 from syncmgr.job.channel.positional import check_told, source_names
 from syncmgr.job.ddl.ddl import Table
@@ -53,7 +55,7 @@ class LearnedTable:
         return CanalChanges(self, parts, altered)
 
     def learn(self, part: bytes) -> SourceTable | None:
-        """The columns, if this RowChange is the first to show them. Raises SyncError if they do not fit."""
+        """The columns, if this RowChange is the first to show them. Raises SyncError, with all that does not fit."""
         if self._source.columns:
             return None
         try:
@@ -61,8 +63,13 @@ class LearnedTable:
         except (ValueError, DecodeError) as error:
             raise SyncError(Code.CANAL_PROTOCOL, address=self._address, reason=str(error)) from error
         names = source_names(self._channel.places, source)
-        check_told(self._channel.places, self._channel.source_keys, source)
-        check_exact(source, [names[name] for name in self._channel.reads], self._time_zone)
+        keys, reads = self._channel.source_keys, [names[name] for name in self._channel.reads]
+        gathered(
+            [
+                partial(check_told, self._channel.places, keys, source),
+                partial(check_exact, source, reads, self._time_zone),
+            ]
+        )
         self._source = source
         return source
 

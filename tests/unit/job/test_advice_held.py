@@ -53,7 +53,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.TABLE_STOPPED: "acceptance/test_resync_matrix.py::test_a_stopped_table_comes_back",
     Code.TABLES_STOPPED: "acceptance/test_channel_states.py::test_each_table_says_how_it_stands",
     Code.SNAPSHOT_OPEN: SOURCE + "changes_wait_for_the_rows_of_their_table",
-    Code.APPEND_CHANGE: ADVICE + "an_update_of_a_target_without_a_key_is_appended",
+    Code.APPEND_CHANGE: ADVICE + "an_update_of_a_target_without_a_key_is_settled",
     Code.CANAL_UNREACHABLE: CANAL + "a_reader_that_canal_refuses_is_let_in",
     Code.CANAL_REFUSED: CANAL + "a_reader_that_canal_refuses_is_let_in",
     Code.CANAL_IN_USE: "contract/test_canal_cluster.py::test_zookeeper_tells_the_server_and_keeps_others_out",
@@ -84,6 +84,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.COLUMN_NOT_COVERED: LAKE + "a_column_that_nobody_fills_is_made_nullable",
     Code.BAD_EXPRESSION: LAKE + "a_condition_that_fails_is_replaced",
     Code.TYPE_DOES_NOT_FIT: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
+    Code.NO_CHANNEL_KEY: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
     Code.CHANNEL_BEHIND: FAULTS + "one_table_on_a_full_disk_does_not_stop_its_sibling",
     Code.BACKLOG_WAITS: LAKE + "a_table_that_waits_for_room_with_too_much_goes_on",
     Code.BACKLOG_STUCK: LAKE + "a_table_that_waits_with_too_much_may_leave",
@@ -98,7 +99,9 @@ HELD: Final[Mapping[Code, str]] = {
     Code.JAVA_MISSING: LAKE + "a_job_waits_for_java",
     Code.INTERNAL: LAKE + "a_fault_is_reported_and_skips_nothing",
 }
+KEYLESS: Final = "acceptance/test_advice_keyless.py::test_"
 ON_CANAL: Final[Mapping[Code, str]] = {
+    Code.APPEND_CHANGE: KEYLESS + "a_change_that_cannot_be_appended_is_settled",
     Code.SOURCE_DDL: CANAL + "what_canal_lost_or_cannot_tell_comes_with_a_new_job",
     **dict.fromkeys(
         (Code.SOURCE_NOT_ROW, Code.SOURCE_SCHEMA, Code.SOURCE_VALUE),

@@ -4,13 +4,12 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.errors.concern import Phase, Whom, is_of_one_table, whom
+from syncmgr.job.advice.treatment import QUIET, TWICE, JobKind, Remedy
 from syncmgr.job.backoff import Retry, Series, is_due, resume_after
 from syncmgr.job.failure import (
     TREATMENTS,
     FailMsg,
     FailType,
-    JobKind,
-    Remedy,
     advice,
     fail_type,
     mildest,
@@ -109,6 +108,18 @@ def test_advice_depends_on_the_kind_of_job() -> None:
     value = TREATMENTS[Code.SOURCE_VALUE]
     assert advice(20113, CANAL) == value.on_canal
     assert value.whole.endswith(f"Of a canal job: {value.on_canal}")
+
+
+@pytest.mark.parametrize("code", list(TREATMENTS))
+def test_a_new_job_on_canal_appends_nothing_twice(code: Code) -> None:
+    """Canal delivers its last batch again: if a target has no key, whatever creates the job again says what comes
+    before that; with a key, or of a server that is read itself, nothing is said.
+    """
+    told = str(advice(code.number, CANAL))
+    more = str(advice(code.number, replace(CANAL, appends=True))).removeprefix(told)
+    anew = "create it" in told or "create the job" in told
+    assert more == ("" if not anew else f" {QUIET if 'delete the destination' in told else TWICE}")
+    assert advice(code.number, replace(MANY, appends=True)) == advice(code.number, MANY)
 
 
 def test_auto_resume_backs_off() -> None:

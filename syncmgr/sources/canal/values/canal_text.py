@@ -5,9 +5,11 @@ Must not know: how a value is decoded, where a column's type was read.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.types.schema import IDENTIFIERS, TEXT, SourceColumn, SourceTable, has_arrow_type
 from syncmgr.job.types.target import parse_type
@@ -39,18 +41,23 @@ def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
 
 
 def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None) -> None:
-    """Raises CANAL_INEXACT for the first of the columns that canal's text does not represent exactly."""
-    for name in names:
-        column = table.column(name)
-        if column is None:
-            raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=table.label, column=name, hint="")
-        refused = refusal(column, time_zone)
-        if refused is not None:
-            raise SyncError(Code.CANAL_INEXACT, column=column.name, table=table.label, reason=refused)
+    """Raises CANAL_INEXACT, which lists all of the columns that canal's text does not represent exactly."""
+    gathered(partial(_check_exact, table, name, time_zone) for name in names)
+
+
+def _check_exact(table: SourceTable, name: str, time_zone: str | None) -> None:
+    column = table.column(name)
+    if column is None:
+        raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=table.label, column=name, hint="")
+    refused = refusal(column, time_zone)
+    if refused is not None:
+        raise SyncError(Code.CANAL_INEXACT, column=column.name, table=table.label, reason=refused)
 
 
 def caveats(channel: ChannelDescription) -> tuple[str, ...]:
-    """What CREATE SYNC warns of, since canal reports neither charsets nor which JSON values are not JSON."""
+    """What CREATE SYNC warns of: canal reports neither charsets nor which JSON values are not JSON, and delivers again
+    what an earlier job has not acknowledged.
+    """
     places = [(place.name, parse_type(place.type).name) for place in channel.places if place.name in channel.reads]
     table = channel.source.label
     texts = [name for name, kind in places if kind in TEXT_TARGETS]
@@ -66,5 +73,11 @@ def caveats(channel: ChannelDescription) -> tuple[str, ...]:
         said.append(
             f"canal spells dates, binary values and decimals that SQL functions put into JSON of '{table}' otherwise"
             f" than MySQL ({', '.join(documents)}); documents that came as JSON are exact"
+        )
+    if not channel.keys:
+        said.append(
+            f"the target of '{table}' has no key: if another job has read this destination before, canal delivers the "
+            "last batch of that job again, and its rows would be there twice; delete the destination's cursor first, "
+            "and bring the target in line with the source"
         )
     return tuple(said)

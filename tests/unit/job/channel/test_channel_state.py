@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import (
     BACK,
     CATCHING_UP,
@@ -31,7 +32,7 @@ from syncmgr.job.channel.channel_state import (
     verdict,
     waited,
 )
-from syncmgr.job.failure import JobKind, advice
+from syncmgr.job.failure import advice
 
 SNAPSHOT, STREAMING, BEHIND, STOPPED = ChannelState
 COMMIT, WAIT, OMIT = Verdict

@@ -122,6 +122,16 @@ def test_what_rows_tell_is_held_against_the_target(why: str, columns: tuple[Sour
     assert raised.value.code is code, why
 
 
+def test_all_that_does_not_fit_is_told_at_once() -> None:
+    """An operator who has to create the job again mends it in one round."""
+    columns = (replace(ID, key=0), replace(STATUS, length=17), replace(AMOUNT, precision=30))
+    with pytest.raises(SyncError) as raised:
+        check_told(plan().places, ("id",), told(*columns))
+    assert raised.value.code is Code.NO_CHANNEL_KEY
+    assert "has no primary key" in str(raised.value)
+    assert [name in str(raised.value) for name in ("'shop.orders.state'", "'shop.orders.sum'")] == [True, True]
+
+
 def test_rows_are_appended_without_a_key() -> None:
     """A target without a key needs none in the source."""
     check_told(plan().places, (), told(replace(ID, key=0), STATUS, AMOUNT))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mysqlddl.reading import Modes
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl, settle, skip
@@ -29,7 +30,6 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl.stopped_table import JOB_ANEW, RESYNC, advised
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of, meaning
-from syncmgr.job.failure import JobKind
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot import renewal

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.ddl.stopped_table import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stop_of, stopped_by
 from syncmgr.job.ddl_policy import OnDdlStop
-from syncmgr.job.failure import JobKind
 from syncmgr.job.types.schema import SourceTable
 from tests.unit.job.factories import make_channel
 

@@ -59,10 +59,18 @@ def test_only_columns_that_are_read_matter() -> None:
     assert caught.value.code is Code.SOURCE_UNKNOWN_COLUMN
 
 
-def channel(**kinds: str) -> ChannelDescription:
-    """One of a target with these columns, in a list that names them all."""
+def test_all_that_is_inexact_is_told_at_once() -> None:
+    """An operator who has to create the job again mends it in one round."""
+    columns = (source_column("at", "timestamp"), source_column("v", "vector(3)"))
+    with pytest.raises(SyncError) as caught:
+        check_exact(SourceTable(db="d", name="t", columns=columns), ["at", "v"], None)
+    assert [f"'{name}'" in str(caught.value) for name in ("at", "v")] == [True, True]
+
+
+def channel(*keys: str, **kinds: str) -> ChannelDescription:
+    """One of a target with these columns and keys, in a list that names them all."""
     columns = tuple(TargetColumn(name=name, type=TargetType(name=kind)) for name, kind in kinds.items())
-    target = make_target(columns=columns, keys=())
+    target = make_target(columns=columns, keys=keys)
     return plan_positional(token="t", table=("shop", "orders"), target=target, items=(), where=None)
 
 
@@ -77,9 +85,13 @@ def test_create_sync_refuses_a_timestamp_without_a_zone() -> None:
 
 
 def test_create_sync_warns_of_what_canal_does_not_tell() -> None:
-    """Of charsets where text may come, of JSON where JSON comes, of nothing else; known before any row."""
-    assert caveats(untold(channel(id="INT", at="DATETIME", raw="BINARY"))) == ()
-    text, document = caveats(untold(channel(id="INT", a="STRING", b="VARCHAR", c="JSON")))
+    """Of charsets where text may come, of JSON where JSON comes, of rows that come twice where there is no key, of
+    nothing else; known before any row.
+    """
+    assert caveats(untold(channel("id", id="INT", at="DATETIME", raw="BINARY"))) == ()
+    text, document = caveats(untold(channel("id", id="INT", a="STRING", b="VARCHAR", c="JSON")))
+    [twice] = caveats(untold(channel(id="INT")))
+    assert "the target of 'shop.orders' has no key" in twice
     assert "source columns of a, b must be utf8mb4" in text
     assert "'shop.orders'" in text
     assert "JSON of 'shop.orders'" in document

@@ -1,0 +1,1 @@
+"""What is advised, and to which kind of job."""
