@@ -17,7 +17,9 @@ SOURCE_ROW_IMAGE = Row(20106, "HY000", "binlog_row_image is {value} on the MySQL
 SOURCE_POSITION_LOST = Row(
     20107, "HY000", "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}"
 )
-SOURCE_UNKNOWN_TABLE = Row(20108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}")
+SOURCE_UNKNOWN_TABLE = Row(
+    20108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}{hint}"
+)
 SOURCE_UNKNOWN_COLUMN = Row(20109, "42S22", "Source table '{table}' has no column '{column}'{hint}")
 SOURCE_SERVER_ID = Row(
     20110,

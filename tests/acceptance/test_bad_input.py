@@ -142,6 +142,16 @@ CHANNELS: Final[list[Case]] = [
     (SYNC + GOOD, Code.SYNTAX, "near 'end of input'"),
     (_job("(FROM orders INTO spare)"), Code.SYNTAX, "expected the source table as database.table"),
     (
+        _job("(FROM bad_source.ordesr INTO spare)"),
+        Code.SOURCE_UNKNOWN_TABLE,
+        "did you mean 'orders'?",
+    ),
+    (
+        _job("(FROM bad_sorce.orders INTO spare)"),
+        Code.SOURCE_UNKNOWN_TABLE,
+        "did you mean 'bad_source'?",
+    ),
+    (
         _job("(FROM bad_source.nothing INTO spare)"),
         Code.SOURCE_UNKNOWN_TABLE,
         "Source table 'bad_source.nothing' does not exist",

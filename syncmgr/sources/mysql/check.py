@@ -43,7 +43,7 @@ from syncmgr.sources.mysql.server.grants import (
     unlockable,
     unreadable,
 )
-from syncmgr.sources.mysql.server.list_tables import VERSIONED
+from syncmgr.sources.mysql.server.list_tables import VERSIONED, nearest
 from syncmgr.sources.mysql.server.merge_tables import CHILD_ENGINE, merging
 from syncmgr.sources.mysql.server.server import PRIVILEGE_MISSING, Server
 from syncmgr.sources.mysql.server.tables import cascades, old_fractions, quoted, schema_of, unique_keys
@@ -187,7 +187,7 @@ class _Inspection:
             *table,
         )
         if not found:
-            raise self._unknown_table(label)  # a name in another case than the binlog writes
+            raise self._unknown_table(table)  # a name in another case than the binlog writes
         if found[0]["kind"] == VERSIONED:
             raise self._unsupported(f"{label} is system-versioned: its historical rows are in the binlog like others")
         if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
@@ -209,8 +209,9 @@ class _Inspection:
                 f"that name alone; DROP TABLE {name}, or make it a view"
             )
 
-    def _unknown_table(self, label: str) -> SyncError:
-        return SyncError(Code.SOURCE_UNKNOWN_TABLE, table=label, address=self._address.label)
+    def _unknown_table(self, table: Table) -> SyncError:
+        facts = {"table": ".".join(table), "address": self._address.label, "hint": nearest(self._connection, table)}
+        return SyncError(Code.SOURCE_UNKNOWN_TABLE, **facts)
 
     def _unsupported(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
@@ -253,7 +254,7 @@ class _Inspection:
         found = [(table, schema_of(self._connection, table)) for table in tables]
         for table, schema in found:
             if schema is None:
-                raise self._unknown_table(".".join(table))
+                raise self._unknown_table(table)
         return tuple(schema for _, schema in found if schema is not None)
 
     def _start(self, text: str, tables: Sequence[SourceTable]) -> Position:

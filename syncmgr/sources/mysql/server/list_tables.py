@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pymysql import err
 
+from syncmgr.config.settings import did_you_mean
 from syncmgr.job.channel.patterns import Found
 from syncmgr.job.channel.table_pattern import matches
 from syncmgr.job.ddl.ddl import Table
@@ -17,6 +18,7 @@ from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, nam
 UNKNOWN_VARIABLE: Final = 1193
 VERSIONED: Final = "SYSTEM VERSIONED"  # of MariaDB
 KINDS: Final = ("BASE TABLE", VERSIONED)
+NAMES: Final = "SELECT TABLE_NAME name FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s LIMIT 2000"  # not all
 
 
 def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Found]:
@@ -36,6 +38,15 @@ def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Foun
             return {(row["db"], row["name"]): _found(row, comments) for row in _tables(connection, databases)}
     finally:
         connection.close()
+
+
+def nearest(connection: Connection, table: Table) -> str:
+    """A hint for a table that the server does not have: the one of the nearest name, or else the nearest database."""
+    db, name = table
+    found = query(connection, NAMES, db)
+    if found:
+        return did_you_mean(name, [row["name"] for row in found])
+    return did_you_mean(db, _databases(connection)) or f"; it has no database '{db}', or no table there to see"
 
 
 def _ask_for_new_statistics(connection: Connection) -> None:
