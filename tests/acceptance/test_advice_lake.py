@@ -177,10 +177,11 @@ def test_a_target_that_was_rolled_back_is_read_anew(
     ("prefix", "code"),
     [
         ("rolled", Code.TARGET_REPLACED),
+        ("renewed", Code.COLUMN_REPLACED),
         pytest.param("older", Code.TARGET_SET_BACK, marks=pytest.mark.long),
     ],
 )
-def test_shards_that_were_rolled_back_come_with_a_new_job(
+def test_shards_that_were_changed_come_with_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, prefix: str, code: Code
 ) -> None:
     """RESYNC TABLE replaces the rows of one database, while those of the others are missing, too: it is not advised."""
@@ -196,6 +197,9 @@ def test_shards_that_were_rolled_back_come_with_a_new_job(
     if code is Code.TARGET_REPLACED:
         first = json.loads(Path(older.removeprefix("file:")).read_text())["current-snapshot-id"]
         spark(f"CALL lake.system.rollback_to_snapshot('{prefix}.orders', {first})")
+    elif code is Code.COLUMN_REPLACED:
+        spark(f"ALTER TABLE lake.{prefix}.orders DROP COLUMN total")
+        spark(f"ALTER TABLE lake.{prefix}.orders ADD COLUMN total DECIMAL(8, 2)")
     else:
         set_to(catalog, prefix, "orders", older)
     mysql_server.run(f"INSERT INTO {prefix}_0.orders VALUES (-2, 'after that', 1)")
@@ -289,6 +293,31 @@ def test_a_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
     assert "STOP the job, DROP its targets and create them again" in t.until_told(Code.LAKE_CLOCK)
     t.again()
     t.until_well()
+
+
+def test_one_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20233 of one table of several: DROP TABLE, DROP its target, and ADD TABLE; the other one goes on meanwhile."""
+    name = "advised_ahead_one"
+    t = Patient(name, mysql_server, frontend, tables=("t", "u"), rows=3)
+    t.wait_until_equal()
+    edit(t, partial(committed_ahead, second=86_400))
+    t.run(f"INSERT INTO {name}.t VALUES (11, 1, 'new', 1)", f"INSERT INTO {name}.u VALUES (11, 1, 'new', 1)")
+    until(lambda: f"{name}.t" in t.job["Status"]["behind"], why="a table that is behind")
+    behind = t.job["Status"]["behind"][f"{name}.t"]
+    assert behind["error"] == Code.LAKE_CLOCK.number
+    assert behind["advice"].endswith(
+        "For one table alone: ALTER SYNC JOB ... DROP TABLE, DROP its target, and ADD TABLE with INTO db.*."
+    )
+    t.wait_until_equal("u", "u")
+    t.alter(f"DROP TABLE {name}.t")
+    states = f"SELECT state FROM information_schema.sync_channels WHERE target_schema = '{name}' AND target_table = 't'"
+    until(lambda: not any(row["state"] for row in frontend.sql(states)), why="a target that may be dropped")
+    frontend.sql(f"DROP TABLE {name}.t")
+    t.alter(f"ADD TABLE FROM {name}.t INTO {name}.*")
+    t.until_well()
+    assert t.job["Status"]["behind"] == {}
 
 
 def test_a_table_that_is_not_whole_is_set_back(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:

@@ -12,6 +12,7 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.certificates import Authority
+from tests.support.servers.directory import DirectoryServer
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.servers.proxy import Proxy
 from tests.support.servers.rogue import RogueServer
@@ -162,4 +163,39 @@ def test_who_comes_to_the_address_of_a_source_is_told_no_password(
     until(lambda: len(synced(frontend, "robbed")) == 2, why="the row after the rogue")
     frontend.sql("STOP SYNC JOB robbed.job1")
     rogue.close()
+    proxy.close()
+
+
+def test_a_user_of_a_directory_comes_with_a_new_job(
+    sealed: Sealed, mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20166 of a user that is moved to LDAP or PAM on purpose: STOP, and CREATE SYNC with "mysql.ssl" =
+    "verify_identity" and the position of Status; nothing that was written meanwhile is lost.
+    """
+    mysql_server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id INT PRIMARY KEY)")
+    frontend.sql("CREATE DATABASE moved")
+    proxy = Proxy(mysql_server.port)
+    ours = {"host": "127.0.0.1", "port": str(proxy.port), "user": "repl", "ssl_cert": "", "ssl_key": ""}
+    table = "(FROM moved.t INTO moved.*)"
+    frontend.sql(f"CREATE SYNC moved.job1 {table} {sealed.binlog(**ours, ssl='preferred', ssl_ca='')}")
+    mysql_server.run("INSERT INTO moved.t VALUES (1)")
+    until(lambda: synced(frontend, "moved") == [{"id": 1}], why="the first row")
+    directory = DirectoryServer(sealed.authority.issue("directory", "IP:127.0.0.1"), PASSWORD, mysql_server.port)
+    proxy.target = directory.port
+    proxy.cut()
+    mysql_server.run("INSERT INTO moved.t VALUES (2)")
+    assert 'create it with "mysql.ssl" = "verify_identity"' in paused_by(frontend, "moved", Code.SOURCE_CLEAR_PASSWORD)
+    status = frontend.job("moved")["Status"]
+    assert not any(status[name] for name in ("behind", "stopped", "refused"))
+    at = status["position"]
+    place = at["gtid"] or f"{at['file']}:{at['offset']}"
+    frontend.sql("STOP SYNC JOB moved.job1")
+    source = sealed.binlog(**ours).replace('"type" = "mysql"', f'"type" = "mysql", "start" = "{place}"')
+    frontend.sql(f"CREATE SYNC moved.job1 (FROM moved.t INTO t) {source}")
+    until(lambda: len(synced(frontend, "moved")) == 2, why="the row of meanwhile")
+    mysql_server.run("INSERT INTO moved.t VALUES (3)")
+    until(lambda: len(synced(frontend, "moved")) == 3, why="a change")
+    assert frontend.job("moved")["Msg"] is None
+    frontend.sql("STOP SYNC JOB moved.job1")
+    directory.close()
     proxy.close()

@@ -37,17 +37,22 @@ class RogueServer:
 
     def _serve(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError, EOFError):
-            _send(client, 0, self._greeting())
+            send(client, 0, self._greeting())
             number, packet = self._hear(client)
             if struct.unpack_from("<I", packet)[0] & SSL and self._context is not None:
                 client = self._context.wrap_socket(client, server_side=True)
                 self.over_tls = True
-                number, _ = self._hear(client)
+                number, packet = self._hear(client)
+            login = packet
             challenge = PROMPTS.get(self._plugin, secrets.token_hex(10).encode() + b"\0")
-            _send(client, number + 1, b"\xfe" + self._plugin.encode() + b"\0" + challenge)
-            number, _ = self._hear(client)
-            _send(client, number + 1, b"\xff" + struct.pack("<H", 1045) + b"#28000Access denied")
+            send(client, number + 1, b"\xfe" + self._plugin.encode() + b"\0" + challenge)
+            number, secret = self._hear(client)
+            self._logged_in(client, number, login, secret)
         client.close()
+
+    def _logged_in(self, client: socket.socket, number: int, login: bytes, secret: bytes) -> None:
+        """`login`: the client's packet; `secret`: its answer to what was asked for."""
+        send(client, number + 1, b"\xff" + struct.pack("<H", 1045) + b"#28000Access denied")
 
     def _greeting(self) -> bytes:
         flags = PROTOCOL_41 | SECURE | PLUGINS | LENENC | (SSL if self._context is not None else 0)
@@ -57,13 +62,18 @@ class RogueServer:
         return head + challenge[8:] + b"\0caching_sha2_password\0"
 
     def _hear(self, client: socket.socket) -> tuple[int, bytes]:
-        head = _read(client, 4)
-        packet = _read(client, int.from_bytes(head[:3], "little"))
+        number, packet = hear(client)
         self.heard.append(packet)
-        return head[3], packet
+        return number, packet
 
 
-def _send(client: socket.socket, number: int, packet: bytes) -> None:
+def hear(client: socket.socket) -> tuple[int, bytes]:
+    """The number of a packet, and what it has. Raises EOFError."""
+    head = _read(client, 4)
+    return head[3], _read(client, int.from_bytes(head[:3], "little"))
+
+
+def send(client: socket.socket, number: int, packet: bytes) -> None:
     client.sendall(struct.pack("<I", len(packet))[:3] + bytes([number]) + packet)
 
 

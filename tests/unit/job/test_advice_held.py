@@ -31,7 +31,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_SERVER_ID: SOURCE + "another_replica_of_the_same_id_is_ended",
     Code.SOURCE_SCHEMA: SOURCE + "columns_that_were_altered_unseen_are_read_anew",
     Code.SOURCE_TLS: TLS + "a_source_proves_who_it_is_on_every_way",
-    Code.SOURCE_CLEAR_PASSWORD: TLS + "who_comes_to_the_address_of_a_source_is_told_no_password",
+    Code.SOURCE_CLEAR_PASSWORD: TLS + "a_user_of_a_directory_comes_with_a_new_job",
     Code.PEM_FILE: TLS + "a_source_proves_who_it_is_on_every_way",
     Code.SOURCE_TOO_LARGE: SOURCE + "a_transaction_that_is_too_large_comes_by_a_setting",
     Code.SOURCE_ANSWER: SOURCE + "somebody_else_at_the_address_passes",
