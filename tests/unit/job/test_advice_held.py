@@ -15,6 +15,7 @@ from syncmgr.job.job_properties import JOB_PROPERTIES
 
 TESTS: Final = Path(__file__).parents[2]
 ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
+CREATES: Final = "acceptance/test_advice_create.py::test_"
 FAULTS: Final = "acceptance/test_faults.py::test_"
 TLS: Final = "acceptance/test_source_tls.py::test_"
 HELD: Final[Mapping[Code, str]] = {
@@ -117,6 +118,65 @@ ON_CANAL: Final[Mapping[Code, str]] = {
         CANAL + "what_is_set_right_at_the_target_goes_on",
     ),
 }
+
+SHARDS: Final = "acceptance/test_shards.py::test_"
+# Rows of "What an error does to a job" that are no error of a job, or that say more of one than its advice
+OTHER_ROWS: Final[Mapping[str, str]] = {
+    "RUNNING, the same, and `server` in Status changes": HELD[Code.SOURCE_MOVED],
+    "CREATE SYNC or ADD TABLE warns with 20163": "acceptance/test_alter_sync.py::"
+    "test_a_table_that_was_altered_unlogged_stops_alone",
+    'Msg with 20145 and "nothing in the binlog has created it again"': "acceptance/test_alter_sync.py::"
+    "test_a_table_that_was_created_again_unlogged_stops_alone",
+    "Some rows of a target differ from their source": "acceptance/test_alter_sync.py::"
+    "test_a_part_of_a_table_is_read_anew",
+    "CANCELLED, 1146": "acceptance/test_ddl.py::test_a_target_is_dropped_with_its_source",
+    "SELECT fails with 20240": "contract/test_query_engine.py::test_an_engine_that_stands_still_is_replaced",
+    "SELECT fails with 20241": "acceptance/test_hostile_queries.py::"
+    "test_a_query_that_needs_too_much_memory_stops_no_job",
+    "`CREATE SYNC` or another statement that queries a source ends with 20321": "contract/test_console_sources.py::"
+    "test_a_statement_that_waits_for_a_source_has_an_end",
+    "SELECTs wait, jobs do not": "acceptance/test_hostile_queries.py::test_a_query_that_never_ends_stops_no_job",
+    "SELECT fails with 3024": "contract/test_console_limits.py::test_a_query_that_nobody_bounds_is_ended",
+    "The frontend is gone, exit status 3": HELD[Code.FENCED],
+    "The frontend is gone for another reason": "acceptance/test_main_job.py::test_kills_lose_and_double_nothing",
+    "CREATE SYNC, ADD TABLE or RESYNC TABLE fails, 20108 or 20109": CREATES + "a_name_that_is_mistyped_is_suggested",
+    "CREATE SYNC or ADD TABLE fails, 20135": CREATES + "a_foreign_key_that_is_not_logged_is_accepted_or_dropped",
+    "CREATE SYNC fails, 20031": CREATES + "a_pattern_is_typed_as_the_message_says",
+    "CREATE SYNC fails, 20033": SHARDS + "shards_whose_keys_would_meet_are_refused",
+    "CREATE SYNC fails, 20035": CREATES + "a_pattern_is_typed_as_the_message_says",
+    "CREATE SYNC fails, 20234": "unit/control/test_planning.py::test_a_target_of_another_frontend_is_refused",
+}
+
+
+def rows() -> list[str]:
+    """What is seen, of each row that operations.md has of what an error does to a job."""
+    page = (TESTS.parent / "docs" / "operations.md").read_text()
+    part = page.split("\n## What an error does to a job\n")[1].split("\n## ")[0]
+    tables = part.split("| What you see | What happened | What to do |\n| --- | --- | --- |\n")[1:]
+    return [line[2:].partition(" | ")[0] for table in tables for line in table.split("\n\n")[0].splitlines()]
+
+
+def named(row: str) -> set[int]:
+    """The numbers of errors in it."""
+    spans = re.findall(r"\b(1\d{3}|2\d{4})(?: to (2\d{4}))?\b", row)
+    return {number for first, last in spans for number in range(int(first), int(last or first) + 1)}
+
+
+@pytest.mark.parametrize("row", rows())
+def test_each_row_of_the_page_has_a_test(row: str) -> None:
+    """That provokes what is seen, and cures it: by the advice of its error, or what is named here."""
+    other = [test for beginning, test in OTHER_ROWS.items() if row.startswith(beginning)]
+    of_canal = row.endswith("a canal job")
+    held = {code.number for code in (ON_CANAL if of_canal else HELD)} | ({20007, 20012} if of_canal else set())
+    assert len(other) == 1 or (named(row) and named(row) <= held), row
+
+
+@pytest.mark.parametrize("beginning", OTHER_ROWS)
+def test_the_test_of_a_row_is_there(beginning: str) -> None:
+    """Under that name; and the row is still on the page."""
+    assert [row for row in rows() if row.startswith(beginning)]
+    file, _, name = OTHER_ROWS[beginning].partition("::")
+    assert re.search(rf"^def {name}\(", _text(file), re.MULTILINE)
 
 
 def test_every_row_is_provoked_and_cured() -> None:
