@@ -4,7 +4,9 @@ Owns: whether a folder takes files, the lock that excludes all others, the mark 
 Must not know: what is in them.
 """
 
+import contextlib
 import fcntl
+import os
 from pathlib import Path
 from typing import IO, Final
 
@@ -34,8 +36,14 @@ def locked(folder: Path) -> IO[bytes]:
 
 
 def lock_of(path: Path) -> IO[bytes] | None:
-    """The open file, locked; None if another process has its lock."""
+    """The open file, locked; None if another process has its lock. It belongs to the owner of its folder: root, who
+    makes a backup once, takes it from nobody.
+    """
     file = path.open("ab")
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        with contextlib.suppress(OSError):  # a file system on which root may not either
+            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -508,6 +508,15 @@ def test_another_user_is_told_whose_folders_they_are(
         assert ("they belong to root, who has run this" in capsys.readouterr().out) == told
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_root_takes_no_backup_from_the_user_of_the_frontend(house: House, tmp_path: Path) -> None:
+    """What root's backup leaves in the folders of another user belongs to that user, who can make the next one."""
+    for path in (house.var, *house.var.rglob("*")):
+        os.chown(path, 65534, 65534)
+    house.back_up(tmp_path / "copy")
+    assert {path.stat().st_uid for path in (house.var / "meta").iterdir() if path.name == "backup.lock"} == {65534}
+
+
 def test_two_backups_at_a_time_are_refused(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second would take the first one's second names away."""
     tried = []
