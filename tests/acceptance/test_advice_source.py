@@ -136,7 +136,9 @@ def test_rows_of_an_xa_transaction_that_are_unknown_come_with_a_new_job(
 def test_a_table_without_a_key_is_read_once_it_may_be_locked(
     mysql_server: MysqlServer, frontend: FrontendProcess, limited: str
 ) -> None:
-    """20141: with the GRANT that is missing; 20144: when the transaction ends that has written the table."""
+    """20141: with the GRANT that is missing, or by a job that begins with "latest", or without the table; 20144: when
+    the transaction ends that has written the table.
+    """
     t = Patient("advised_locks", mysql_server, frontend)
     frontend.sql("STOP SYNC JOB advised_locks.job1")
     t.run("CREATE TABLE advised_locks.k (id INT NOT NULL)", "INSERT INTO advised_locks.k VALUES (1)")
@@ -165,6 +167,18 @@ def test_a_table_without_a_key_is_read_once_it_may_be_locked(
         assert "end the transactions that have written to the table" in t.until_told(Code.SNAPSHOT_WAITS)
         other.commit()
     until(lambda: lake() == [1, 2] and t.job["Msg"] is None, why="both rows")
+    resync_without("LOCK TABLES")
+    assert 'Otherwise STOP the job, and create it with "start" = "latest".' in t.until_told(Code.SNAPSHOT_REFUSED)
+    frontend.sql("STOP SYNC JOB advised_locks.job1")
+    make_as(t, limited, "(FROM advised_locks.k INTO k, FROM advised_locks.t INTO t)", append)
+    t.run("INSERT INTO advised_locks.k VALUES (3)")
+    until(lambda: lake() == [1, 2, 3] and t.job["Msg"] is None, why="the rows of before, and the new one")
+    t.run("GRANT LOCK TABLES ON advised_locks.* TO limited")
+    resync_without("LOCK TABLES")
+    told = t.until_told(Code.SNAPSHOT_REFUSED)
+    assert told.endswith("ALTER SYNC JOB ... DROP TABLE leaves the table out.")
+    t.alter("DROP TABLE advised_locks.k")
+    t.until_well()
 
 
 def test_rows_that_may_be_read_again_are_read(
