@@ -20,7 +20,8 @@ class Remedy(StrEnum):
 
 _THEN_RESUME: Final = re.compile(r"[,;.] [Tt]hen RESUME")
 _ANEW: Final = re.compile(r"create (it|the job)\b")
-CURSOR: Final = "stop canal, delete the destination's cursor (its meta.dat, or its node in ZooKeeper), and start it"
+_DELETE: Final = "delete the destination's cursor"
+CURSOR: Final = f"stop canal, {_DELETE} (its meta.dat, or its node in ZooKeeper), and start it"
 TWICE: Final = (
     "A target without a key would get canal's last batch twice: after STOP, and while nothing writes to its source "
     f"tables, {CURSOR}; then bring the targets in line with the source."
@@ -80,4 +81,4 @@ class Treatment:
 
 def _once(said: str) -> str:
     """What else a new job on canal needs, so that no row is appended twice."""
-    return QUIET if CURSOR.split(", ")[1] in said else TWICE
+    return QUIET if _DELETE in said else TWICE
