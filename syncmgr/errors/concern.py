@@ -118,6 +118,7 @@ CONCERNS: Final[Mapping[Code, Concern]] = {
     Code.WRITES_LOST: _COPY,
     Code.NO_SUCH_TABLE: _COPY,
     Code.UNKNOWN_COLUMN: _COPY,
+    Code.NO_CHANNEL_KEY: _JOB,
     Code.COLUMN_REPLACED: _COPY,
     Code.FOREIGN_CHANGE: _COPY,
     Code.COLUMN_NOT_COVERED: _COPY,

@@ -7,7 +7,7 @@ OF_STATEMENTS = {  # among the numbers of sources and the lake: no job meets the
     *(Code.SOURCE_XA_OPEN, Code.SOURCE_CASCADES, Code.SOURCE_UNNAMED, Code.SOURCE_UNKNOWN_TABLE),
     *(Code.SOURCE_UNKNOWN_COLUMN, Code.RESYNC_COLUMNS, Code.QUERY_FAILED, Code.QUERIES_ENDED, Code.QUERY_TOO_BIG),
     *(Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME, Code.DATABASE_NOT_EMPTY, Code.DATABASE_HAS_VIEWS),
-    *(Code.TARGET_OF_OTHERS,),
+    *(Code.TARGET_OF_OTHERS, Code.FILES_KEPT),
 }
 
 
