@@ -13,7 +13,7 @@ from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope, data
 from syncmgr.console.forbidden import named_table
 from syncmgr.console.ports import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.console.table_columns import TABLES
-from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.show_sync import Wanted
 from syncmgr.job.types.schema import TargetTable
 from syncsql import (
@@ -80,7 +80,7 @@ class AuthorizedJobs:
         self._jobs = jobs
         self._access = access
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+    def create(self, node: CreateSync, db: str | None) -> tuple[Diagnostic, ...]:
         self._need_all(node, db)
         return self._jobs.create(node, db, str(self._access.account), bounded=not self._access.rights.is_admin)
 
@@ -114,7 +114,7 @@ class AuthorizedJobs:
         self._need(node.job, db)
         self._jobs.alter(node, db)
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(node.job, db)
         home = node.job.db or db
         if home is not None:
@@ -125,7 +125,7 @@ class AuthorizedJobs:
         self._need(name, db)
         self._jobs.resume(name, db)
 
-    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
+    def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(name, db)
         return self._jobs.stop(name, db)
 
@@ -167,11 +167,11 @@ class AuthorizedCatalog:
         rights = self._access.rights
         return [name for name in self._catalog.databases() if rights.sees(database(name))]
 
-    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Diagnostic, ...]:
         self._access.need(Privilege.CREATE, database(name))
         return self._catalog.create_database(name, if_not_exists=if_not_exists)
 
-    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Diagnostic, ...]:
         self._access.need(Privilege.DROP, database(name))
         return self._catalog.drop_database(name, if_exists=if_exists, force=force)
 
@@ -183,11 +183,11 @@ class AuthorizedCatalog:
         self._access.need_sight(table(db, name))
         return self._catalog.table(db, name)
 
-    def create_table(self, node: CreateTable, db: str | None) -> tuple[Remark, ...]:
+    def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.CREATE, node.table, db)
         return self._catalog.create_table(node, db)
 
-    def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.DROP, node.table, db)
         return self._catalog.drop_table(node, db)
 
@@ -293,18 +293,18 @@ class AuthorizedUsers:
 
     def create(
         self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         self._access.need_admin()
         return self._users.create(account, password=password, plugin=plugin, if_not_exists=if_not_exists)
 
     def alter(
         self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         if account != self._access.account:
             self._access.need_admin()
         return self._users.alter(account, password=password, plugin=plugin, if_exists=if_exists)
 
-    def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]:
+    def drop(self, account: Account, *, if_exists: bool) -> tuple[Diagnostic, ...]:
         self._access.need_admin()
         return self._users.drop(account, if_exists=if_exists)
 

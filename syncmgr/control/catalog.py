@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 import syncsql
-from syncmgr.errors import Code, Remark, SyncError, forgiven
+from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
@@ -40,20 +40,20 @@ class Catalog:
     def databases(self) -> list[str]:
         return sorted(self._tables.namespaces())
 
-    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Diagnostic, ...]:
         table_rules.check_name(name, "database")
         if name in self._tables.namespaces():
-            return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
+            return as_note(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
         self._tables.ready()
         self._tables.create_namespace(name)
         return ()
 
-    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Diagnostic, ...]:
         """`force` drops its tables too, with a warning for each whose files stay. Raises TABLE_BUSY if a job writes to
         one of them, DATABASE_HAS_VIEWS.
         """
         if name not in self._tables.namespaces():
-            return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
+            return as_note(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         self._tables.ready()
         tables = self._tables.tables(name)
         if tables and not force:
@@ -77,13 +77,13 @@ class Catalog:
         self._must_exist(db)
         return self._tables.describe(db, name)
 
-    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
+    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules.check` finds."""
         table = defined(statement, _named(statement.table, db))
         table_rules.check(table)
         self._must_exist(table.db)
         if table.name in self._tables.tables(table.db):
-            return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
+            return as_note(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
         self._make(table, for_job=False)
         return tuple(ignored(statement))
 
@@ -115,21 +115,21 @@ class Catalog:
         if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
             self._tables.drop_table(table.db, table.name)
 
-    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
+    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         """Drops the table and its files, or warns that these stay. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
         db, name = _named(statement.table, db), statement.table.name
         if db not in self._tables.namespaces() or name not in self._tables.tables(db):
-            return forgiven(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
+            return as_note(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
         self._refuse_if_busy(db, name)
         self._tables.ready()
         return self._drop(db, name)
 
-    def _drop(self, db: str, name: str) -> tuple[Remark, ...]:
+    def _drop(self, db: str, name: str) -> tuple[Diagnostic, ...]:
         other = self._tables.drop_table(db, name)
         if other is None:
             return ()
         warning = SyncError(Code.FILES_KEPT, table=f"{db}.{name}", other=other)
-        return (Remark(level="Warning", code=warning.code, text=str(warning)),)
+        return (Diagnostic(level="Warning", code=warning.code, text=str(warning)),)
 
     def _refuse_if_busy(self, db: str, name: str) -> None:
         job = self._job_of(db, name)
@@ -172,7 +172,7 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
     )
 
 
-def ignored(statement: syncsql.CreateTable) -> Iterator[Remark]:
+def ignored(statement: syncsql.CreateTable) -> Iterator[Diagnostic]:
     """A warning for each part of MySQL's own CREATE TABLE that was accepted and has no effect."""
     if statement.engine is not None and statement.engine.lower() in MYSQL_ENGINES:
         yield _ignored(f"ENGINE = {statement.engine}", "tables are Iceberg's")
@@ -184,9 +184,9 @@ def ignored(statement: syncsql.CreateTable) -> Iterator[Remark]:
             yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
 
 
-def _ignored(option: str, reason: str) -> Remark:
+def _ignored(option: str, reason: str) -> Diagnostic:
     error = SyncError(Code.OPTION_IGNORED, option=option, reason=reason)
-    return Remark(level="Warning", code=error.code, text=str(error))
+    return Diagnostic(level="Warning", code=error.code, text=str(error))
 
 
 def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:

@@ -29,7 +29,7 @@ from syncmgr.control.statement_text import refuse_on_source
 from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, SyncRequest
 from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.errors import Code, Remark, SyncError, forgiven
+from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.show_sync import SHOW_COLUMNS
@@ -115,13 +115,13 @@ class Jobs:
 
     def create(
         self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored. `bounded`:
         so is the number of jobs of `creator`.
         """
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
-            return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
+            return as_note(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
         need_place = partial(self._places.need_one, creator if bounded else None)
         need_place()  # before a source is queried
         wanted, overrides = self._wanted(node, db)
@@ -135,7 +135,7 @@ class Jobs:
         overrides: dict[str, str],
         creator: str | None,
         need_place: Callable[[], None],
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         plan = self._planner.plan(wanted)
         job = SyncJob(
             id=JobId(0),
@@ -192,7 +192,7 @@ class Jobs:
         """What is committed by then is stored with its time: a quiet source does not report it later."""
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.pause())
 
-    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
+    def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]:
         """Reports what its targets lack, and no other job provides."""
         job = self._named(name, db)
         lost = lost_by_stop(job, self._showing.overview(job))
@@ -216,7 +216,7 @@ class Jobs:
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
         looked_at = self._named(node.job, db)
         plan = self._joining.plan(looked_at, node.channels)
@@ -294,10 +294,10 @@ class Jobs:
         return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)
 
 
-def _caveats(source: SourceDescription, plan: Plan) -> list[Remark]:
+def _caveats(source: SourceDescription, plan: Plan) -> list[Diagnostic]:
     said = (caveat for channel in plan.channels for caveat in source.caveats(channel))
-    told = [Remark(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
+    told = [Diagnostic(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
     if not plan.inspected.full_metadata:
         unnamed = SyncError(Code.SOURCE_UNNAMED, address=source.address)
-        told.append(Remark(level="Warning", code=unnamed.code, text=str(unnamed)))
+        told.append(Diagnostic(level="Warning", code=unnamed.code, text=str(unnamed)))
     return told

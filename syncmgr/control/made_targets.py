@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.types.schema import TargetTable
 
@@ -24,14 +24,14 @@ class Catalog(Protocol):
     def unmake(self, table: TargetTable) -> None: ...
 
 
-def lacking_rows(tables: Sequence[TargetTable], source: SourceDescription) -> tuple[Remark, ...]:
+def lacking_rows(tables: Sequence[TargetTable], source: SourceDescription) -> tuple[Diagnostic, ...]:
     """A warning of targets that are made for a job which begins at a place in the binlog: whoever names one means to go
     on with a target that has the rows before it.
     """
     if not tables or not source.starts_at_place:
         return ()
     warning = SyncError(Code.ROWS_BEFORE_START, targets=", ".join(table.label for table in tables))
-    return (Remark(level="Warning", code=warning.code, text=str(warning)),)
+    return (Diagnostic(level="Warning", code=warning.code, text=str(warning)),)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Final
 
 from syncmgr.accounts import secret
 from syncmgr.accounts.user import ALL_RIGHTS, NO_RIGHTS, Account, Privilege, Rights, Scope, refusal
-from syncmgr.errors import Code, Remark, SyncError, forgiven
+from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.meta.accounts import AccountStore, StoredUser
 
 ROOT: Final = Account(name="root")
@@ -53,11 +53,11 @@ class Users:
 
     def create(
         self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         _refuse_root(account)
         with self._lock:
             if account in self._known:
-                return forgiven(if_not_exists, _failed("CREATE USER", account))
+                return as_note(if_not_exists, _failed("CREATE USER", account))
             if len(self._known) >= MAX_USERS:
                 raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MAX_USERS} users")
             if not account.name or len(account.name) > LONGEST_NAME or len(account.host) > LONGEST_HOST:
@@ -67,20 +67,20 @@ class Users:
 
     def alter(
         self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         _refuse_root(account)
         with self._lock:
             user = self._known.get(account)
             if user is None:
-                return forgiven(if_exists, _failed("ALTER USER", account))
+                return as_note(if_exists, _failed("ALTER USER", account))
             self._put(_with_password(user, password, plugin))
         return ()
 
-    def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]:
+    def drop(self, account: Account, *, if_exists: bool) -> tuple[Diagnostic, ...]:
         _refuse_root(account)
         with self._lock:
             if account not in self._known:
-                return forgiven(if_exists, _failed("DROP USER", account))
+                return as_note(if_exists, _failed("DROP USER", account))
             self._store.drop(account)
             self._known = {each: user for each, user in self._known.items() if each != account}
         return ()

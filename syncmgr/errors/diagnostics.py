@@ -12,7 +12,7 @@ from syncmgr.errors.sync_error import SyncError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Remark:
+class Diagnostic:
     """A message of a statement besides its answer, or its error again: a row of SHOW WARNINGS."""
 
     level: Literal["Note", "Warning", "Error"]
@@ -20,8 +20,8 @@ class Remark:
     text: str
 
 
-def forgiven(forgives: bool, error: SyncError) -> tuple[Remark, ...]:  # noqa: FBT001 - the statement's own flag
+def as_note(forgives: bool, error: SyncError) -> tuple[Diagnostic, ...]:  # noqa: FBT001 - the statement's own flag
     """Turns an error into a note for IF EXISTS and IF NOT EXISTS. Raises the error without them."""
     if not forgives:
         raise error
-    return (Remark(level="Note", code=error.code, text=str(error)),)
+    return (Diagnostic(level="Note", code=error.code, text=str(error)),)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.advice.treatment import JobKind
 from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, Stop, resting, shown
 from syncmgr.job.channel.description import ChannelDescription
@@ -174,14 +174,14 @@ _FROM_ITS_ROWS: Final = (
 _BY_HAND: Final = "no other job brings them; bring the target in line with the source"
 
 
-def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Remark, ...]:
+def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Diagnostic, ...]:
     """What the targets of a job lack if it is stopped now, and would not lack at another position."""
     lacking = [table for table in tables if table.shown.state is not ChannelState.STREAMING]
     cure = _FROM_ITS_ROWS if job.kind.has_rows else _BY_HAND
     told = [_lost(table, cure) for table in lacking[:MOST_TOLD]]
     if len(lacking) > MOST_TOLD:
         told.append(f"{len(lacking) - MOST_TOLD} other tables lack rows, too; {cure}")
-    return tuple(Remark(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in told)
+    return tuple(Diagnostic(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in told)
 
 
 def _lost(table: TableOverview, cure: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final, Self
 import pymysql
 import pytest
 
-from syncmgr.errors import Code, Remark
+from syncmgr.errors import Code, Diagnostic
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal import factory as canal_opening
 from syncmgr.sources.canal.description import CanalDescription
@@ -39,7 +39,7 @@ class SlowJobs(FakeJobs):
 
     def create(
         self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         self.begun.append(node.job.name)
         try:
             self.ask()

@@ -6,7 +6,7 @@ import pytest
 
 import syncsql
 from syncmgr.control.catalog import Catalog, defined
-from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.layout import CHANGES
@@ -54,7 +54,7 @@ def test_how_often_iceberg_repeats_a_commit_is_its_own_choice(tables: Tables) ->
     assert iceberg.jvm.org.apache.iceberg.TableProperties.COMMIT_NUM_RETRIES_DEFAULT == REPEATS
 
 
-def forgiven(notes: tuple[Remark, ...]) -> list[Code]:
+def forgiven(notes: tuple[Diagnostic, ...]) -> list[Code]:
     return [note.code for note in notes]
 
 

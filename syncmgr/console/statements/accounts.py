@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from syncmgr.accounts.user import ANYWHERE_ONLY, OF_A_JOB, OF_DATA, Account, Level, Privilege, Rights, Scope
 from syncmgr.console.authorization import AuthorizedUsers
 from syncmgr.console.statements.show.show import Listing, listing
-from syncmgr.errors import Remark
+from syncmgr.errors import Diagnostic
 from syncsql import (
     AlterUser,
     CreateUser,
@@ -28,7 +28,7 @@ UserStatement: TypeAlias = CreateUser | AlterUser | DropUser | SetPassword | Gra
 ALL: Final = ("ALL",)
 
 
-def change(statement: UserStatement, users: AuthorizedUsers, own: Account) -> tuple[Remark, ...]:
+def change(statement: UserStatement, users: AuthorizedUsers, own: Account) -> tuple[Diagnostic, ...]:
     """Further remarks for the client."""
     match statement:
         case CreateUser():

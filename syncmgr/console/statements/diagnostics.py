@@ -7,7 +7,7 @@ Must not know: which statement is which.
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.errors import Remark, SyncError
+from syncmgr.errors import Diagnostic, SyncError
 
 LONGEST: Final = 2000  # characters, as of an error
 
@@ -16,8 +16,8 @@ class Remarks:
     """Of one session. The counts survive statements that read them."""
 
     def __init__(self) -> None:
-        self.told: tuple[Remark, ...] = ()
-        self._counted: tuple[Remark, ...] = ()
+        self.told: tuple[Diagnostic, ...] = ()
+        self._counted: tuple[Diagnostic, ...] = ()
         self._asked = False  # for the counts, by the last statement
 
     def begin(self, *, asks: bool, keeps: bool) -> None:
@@ -28,12 +28,12 @@ class Remarks:
         if not keeps:
             self.told = ()
 
-    def tell(self, remarks: tuple[Remark, ...]) -> None:
+    def tell(self, remarks: tuple[Diagnostic, ...]) -> None:
         """Those of the running statement; of a long list the beginning is kept."""
         self.told = tuple(replace(each, text=each.text[:LONGEST]) for each in remarks)
 
     def fail(self, error: SyncError) -> None:
-        self.tell((Remark(level="Error", code=error.code, text=str(error)),))
+        self.tell((Diagnostic(level="Error", code=error.code, text=str(error)),))
 
     def forget(self) -> None:
         self.told = self._counted = ()

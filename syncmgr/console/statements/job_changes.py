@@ -7,7 +7,7 @@ Must not know: sessions, how jobs run.
 from typing import TypeAlias, assert_never
 
 from syncmgr.console.authorization import AuthorizedJobs
-from syncmgr.errors import Remark
+from syncmgr.errors import Diagnostic
 from syncsql import (
     AddTables,
     AlterSync,
@@ -30,7 +30,7 @@ def asks_source(statement: JobChange) -> bool:
     return isinstance(statement, CreateSync | AddTables | ResyncTable)
 
 
-def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[Remark, ...]:
+def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[Diagnostic, ...]:
     """Further remarks for the client. `db`: the current one."""
     match statement:
         case CreateSync():

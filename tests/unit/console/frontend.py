@@ -11,7 +11,7 @@ from syncmgr.accounts.user import Account
 from syncmgr.console.ports import AuditFile, Frontend, Refuse
 from syncmgr.control.catalog import defined, statement_of
 from syncmgr.control.users import Users
-from syncmgr.errors import Code, Remark, SyncError, forgiven
+from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.show_sync import Wanted
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
@@ -49,11 +49,11 @@ class FakeJobs:
 
     def create(
         self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
-    ) -> tuple[Remark, ...]:
+    ) -> tuple[Diagnostic, ...]:
         self.creators.append((creator, bounded))
         key = self._key(node.job, db)
         if key in self.nodes:
-            return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=key[1], db=key[0]))
+            return as_note(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=key[1], db=key[0]))
         self.nodes[key] = node
         made = [str(next(self.ids)), key[1], "MYSQL", "PENDING", "channel", "{}", "config", "2026-11-21 10:00:00"]
         self.rows[key] = [*made, None, None, None, "X" * 5000]
@@ -69,14 +69,14 @@ class FakeJobs:
     def alter(self, node: JobAlteration, db: str | None) -> None:
         self.rows[self._key(node.job, db)][6] = node.sql()
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         self.rows[self._key(node.job, db)][6] = node.sql()
         return ()
 
     def resume(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PENDING")
 
-    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
+    def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]:
         self._become(name, db, "CANCELLED")
         return ()
 
@@ -138,15 +138,15 @@ class FakeCatalog:
     def databases(self) -> list[str]:
         return sorted(self.dbs)
 
-    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Diagnostic, ...]:
         if name in self.dbs:
-            return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
+            return as_note(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
         self.dbs[name] = {}
         return ()
 
-    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Diagnostic, ...]:
         if name not in self.dbs:
-            return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
+            return as_note(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         del self.dbs[name]
         return ()
 
@@ -158,17 +158,17 @@ class FakeCatalog:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
         return self.dbs[db][name]
 
-    def create_table(self, node: CreateTable, db: str | None) -> tuple[Remark, ...]:
+    def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         db = node.table.db or db or ""
         if node.table.name in self._db(db):
-            return forgiven(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
+            return as_note(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
         self._db(db)[node.table.name] = defined(node, db)
         return ()
 
-    def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         tables, name = self._db(node.table.db or db or ""), node.table.name
         if name not in tables:
-            return forgiven(node.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{node.table.db or db}.{name}"))
+            return as_note(node.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{node.table.db or db}.{name}"))
         del tables[name]
         return ()
 

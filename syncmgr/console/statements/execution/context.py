@@ -25,7 +25,7 @@ from syncmgr.console.statements.user_variables import UserVariables
 from syncmgr.console.statements.variables import Variables
 from syncmgr.console.wire.results import Done, Row, Rows
 from syncmgr.console.workers import Workers
-from syncmgr.errors import Remark
+from syncmgr.errors import Diagnostic
 from syncsql import Filter, ShowMeta, ShowSync
 
 P = ParamSpec("P")
@@ -117,7 +117,7 @@ class Context:
         self.client.db = db
         self.client.answers.changes.schema(db)
 
-    def done(self, remarks: tuple[Remark, ...], *, affected: int = 0) -> Done:
+    def done(self, remarks: tuple[Diagnostic, ...], *, affected: int = 0) -> Done:
         """OK, with the count of what SHOW WARNINGS reports until the next statement."""
         self.remarks.tell(remarks)
         return Done(affected=affected, warnings=len(remarks))

@@ -18,7 +18,7 @@ from syncmgr.console.statements.show.create_text import type_text
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.console.wire.results import Column, Row, Rows, at_once
-from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable
 from syncsql import Filter, Limit, MetaKind, OrderItem
@@ -197,7 +197,7 @@ def processlist(rows: Iterable[Row], *, full: bool) -> Listing:
     return listing(names, shown, numbers=("Id", "Time"))
 
 
-def remarks(kind: MetaKind, said: Iterable[Remark]) -> Listing:
+def remarks(kind: MetaKind, said: Iterable[Diagnostic]) -> Listing:
     """SHOW WARNINGS, SHOW ERRORS, and the count of either."""
     of_errors = kind in {MetaKind.ERRORS, MetaKind.COUNT_ERRORS}
     rows = [(each.level, each.code.number, each.text) for each in said if each.level == "Error" or not of_errors]
