@@ -13,7 +13,7 @@ from mysqlddl.nodes import Table
 from mysqlddl.words import Modes, Token, Words
 
 
-class Kind(StrEnum):
+class ShapeKind(StrEnum):
     """Of an object. A sequence shares the namespace of tables."""
 
     TABLE = "TABLE"
@@ -32,7 +32,7 @@ class Shaping:
     """
 
     verb: str
-    kind: Kind
+    kind: ShapeKind
     names: tuple[Table, ...]
     certain: bool = True
     takes_away: bool = False
@@ -54,14 +54,14 @@ class Shaping:
 
 
 _KINDS: Final = {
-    "TABLE": Kind.TABLE,
-    "TABLES": Kind.TABLE,
-    "SEQUENCE": Kind.TABLE,
-    "VIEW": Kind.VIEW,
-    "TRIGGER": Kind.TRIGGER,
-    "FUNCTION": Kind.FUNCTION,
-    "DATABASE": Kind.DATABASE,
-    "SCHEMA": Kind.DATABASE,
+    "TABLE": ShapeKind.TABLE,
+    "TABLES": ShapeKind.TABLE,
+    "SEQUENCE": ShapeKind.TABLE,
+    "VIEW": ShapeKind.VIEW,
+    "TRIGGER": ShapeKind.TRIGGER,
+    "FUNCTION": ShapeKind.FUNCTION,
+    "DATABASE": ShapeKind.DATABASE,
+    "SCHEMA": ShapeKind.DATABASE,
 }
 _VERBS: Final = frozenset({"CREATE", "ALTER", "DROP", "RENAME"})
 _BEFORE_KIND: Final = frozenset(
@@ -114,7 +114,7 @@ def shaping(statement: str, db: str, modes: Modes) -> Shaping | None:
     found = _READERS[verb](words, kind, db)
     if found is None or verb != "CREATE":
         return None if found is None else replace(found, temporary=temporary)
-    return replace(found, temporary=temporary, takes_away=replaces, of_base=kind is Kind.TABLE)
+    return replace(found, temporary=temporary, takes_away=replaces, of_base=kind is ShapeKind.TABLE)
 
 
 def _skip_attributes(words: Words) -> None:
@@ -131,13 +131,13 @@ def _skip_attributes(words: Words) -> None:
             return
 
 
-def _create(words: Words, kind: Kind, db: str) -> Shaping:
+def _create(words: Words, kind: ShapeKind, db: str) -> Shaping:
     certain = not words.skip("IF", "NOT", "EXISTS")
-    name = (words.name(), "") if kind is Kind.DATABASE else words.table(db)
+    name = (words.name(), "") if kind is ShapeKind.DATABASE else words.table(db)
     found = Shaping(verb="CREATE", kind=kind, names=(name,), certain=certain)
-    if kind is Kind.TRIGGER:
+    if kind is ShapeKind.TRIGGER:
         return _trigger(words, found, db)
-    begin = words.tokens[0] if kind is Kind.FUNCTION else words.token
+    begin = words.tokens[0] if kind is ShapeKind.FUNCTION else words.token
     return replace(found, body=_rest(words, begin))
 
 
@@ -160,13 +160,13 @@ def _rest(words: Words, begin: Token) -> str:
     return words.text_from(begin)
 
 
-def _alter(words: Words, kind: Kind, db: str) -> Shaping | None:
+def _alter(words: Words, kind: ShapeKind, db: str) -> Shaping | None:
     match kind:
-        case Kind.VIEW:
+        case ShapeKind.VIEW:
             return Shaping(verb="ALTER", kind=kind, names=(words.table(db),), takes_away=True)
-        case Kind.TABLE:
+        case ShapeKind.TABLE:
             return _alter_table(words, db)
-        case Kind.DATABASE if any(token.word == "UPGRADE" for token in words.tokens):
+        case ShapeKind.DATABASE if any(token.word == "UPGRADE" for token in words.tokens):
             raise words.unclear("a database of that name")
         case _:  # its charset, how a function is run
             return None
@@ -188,21 +188,21 @@ def _alter_table(words: Words, db: str) -> Shaping | None:
             changed = words.take().word in {"REFERENCES", "UNION"} or changed
     if not (renamed or dropped or changed):
         return None
-    found = Shaping(verb="ALTER", kind=Kind.TABLE, names=tuple(names), of_base=not renamed)
+    found = Shaping(verb="ALTER", kind=ShapeKind.TABLE, names=tuple(names), of_base=not renamed)
     if renamed or dropped:
         return replace(found, takes_away=True)
     return replace(found, body=_rest(words, begin))
 
 
-def _drop(words: Words, kind: Kind, db: str) -> Shaping:
+def _drop(words: Words, kind: ShapeKind, db: str) -> Shaping:
     certain = not words.skip("IF", "EXISTS")
-    names = [(words.name(), "")] if kind is Kind.DATABASE else words.listed(lambda: words.table(db))
-    of_base = kind is Kind.TABLE
+    names = [(words.name(), "")] if kind is ShapeKind.DATABASE else words.listed(lambda: words.table(db))
+    of_base = kind is ShapeKind.TABLE
     return Shaping(verb="DROP", kind=kind, names=tuple(names), certain=certain, takes_away=True, of_base=of_base)
 
 
-def _rename(words: Words, kind: Kind, db: str) -> Shaping:
-    if kind is not Kind.TABLE:
+def _rename(words: Words, kind: ShapeKind, db: str) -> Shaping:
+    if kind is not ShapeKind.TABLE:
         raise words.unclear("TABLE")
     words.skip("IF", "EXISTS")
 
@@ -216,7 +216,7 @@ def _rename(words: Words, kind: Kind, db: str) -> Shaping:
     return Shaping(verb="RENAME", kind=kind, names=names, takes_away=True)
 
 
-_READERS: Final[Mapping[str, Callable[[Words, Kind, str], Shaping | None]]] = {
+_READERS: Final[Mapping[str, Callable[[Words, ShapeKind, str], Shaping | None]]] = {
     "CREATE": _create,
     "ALTER": _alter,
     "DROP": _drop,

@@ -14,7 +14,7 @@ from syncmgr.console.forbidden import named_table
 from syncmgr.console.ports import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, Diagnostic, SyncError
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
 from syncsql import (
     AddTables,
@@ -208,7 +208,7 @@ class GuardedHistory:
         self._history = history
         self._access = access
 
-    def rows(self, table: str, wanted: Wanted) -> Sequence[tuple[object, ...]]:
+    def rows(self, table: str, wanted: WantedRows) -> Sequence[tuple[object, ...]]:
         rights = self._access.rights
         seen = [row for row in self._history.rows(table, wanted) if rights.sees(job(str(row[1]), str(row[2])))]
         return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else seen

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from syncmgr.accounts.user import Account, Privilege, Rights, Scope
 from syncmgr.errors import Diagnostic
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
 from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
 
@@ -75,7 +75,7 @@ class Catalog(Protocol):
 class History(Protocol):
     """What jobs have done."""
 
-    def rows(self, table: str, wanted: Wanted) -> Iterable[tuple[object, ...]]:
+    def rows(self, table: str, wanted: WantedRows) -> Iterable[tuple[object, ...]]:
         """Of a sync_* table of information_schema: id, database and name of the job, then the rest."""
         ...
 

@@ -22,7 +22,7 @@ from syncmgr.control.one_reader import OneReader
 from syncmgr.control.planning import Planner
 from syncmgr.control.present_text import present_text
 from syncmgr.control.running.job_lives import JobLives, StartRun
-from syncmgr.control.running.live_runs import LiveRuns, Run
+from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.control.running.new_tables import Binlog, NewTables
 from syncmgr.control.showing import Showing
 from syncmgr.control.statement_text import refuse_on_source
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 __all__ = ["SHOW_COLUMNS", "Jobs"]
 
 
-class Catalog(sync_request.Catalog, made_targets.Catalog, Protocol):
+class JobTargets(sync_request.PlannedTargets, made_targets.MadeTargets, Protocol):
     """The databases and tables of the lake."""
 
 
@@ -66,7 +66,7 @@ class Jobs:
         self,
         *,
         store: Store,
-        catalog: Catalog,
+        catalog: JobTargets,
         tables: LakeTables,
         upkeep: Upkeep,
         upkeep_failure: Callable[[str, str], str | None],
@@ -233,7 +233,7 @@ class Jobs:
         self.lives.wake()
         return tuple(_caveats(looked_at.source, plan))
 
-    def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
+    def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[LiveRun], None]) -> None:
         named = self._named(name, db)
         with self.runs.changing:
             job = self._store.jobs.by_name(named.db, named.name)

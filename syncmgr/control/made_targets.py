@@ -17,7 +17,7 @@ from syncmgr.job.types.schema import TargetTable
 log = logging.getLogger(__name__)
 
 
-class Catalog(Protocol):
+class MadeTargets(Protocol):
     """The tables of the lake."""
 
     def make(self, table: TargetTable) -> TargetTable: ...
@@ -35,7 +35,7 @@ def lacking_rows(tables: Sequence[TargetTable], source: SourceDescription) -> tu
 
 
 @contextmanager
-def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
+def made(catalog: MadeTargets, tables: Sequence[TargetTable]) -> Iterator[None]:
     """The targets of what is stored here; if that fails they are removed again, as far as the lake allows."""
     ready: list[TargetTable] = []
     try:
@@ -49,7 +49,7 @@ def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
         raise
 
 
-def _unmake(catalog: Catalog, table: TargetTable) -> None:
+def _unmake(catalog: MadeTargets, table: TargetTable) -> None:
     """What remains is spare, and hides no error."""
     try:
         catalog.unmake(table)

@@ -30,7 +30,7 @@ from syncmgr.lake.port import Upkeep
 from syncmgr.meta.store import Store
 
 
-class Run(Protocol):
+class ShownRun(Protocol):
     """A running job; by channel token."""
 
     def reading(self) -> Reading | None: ...
@@ -50,7 +50,7 @@ class Showing:
         store: Store,
         upkeep: Upkeep,
         upkeep_failure: Callable[[str, str], str | None],
-        run_of: Callable[[JobId], Run | None],
+        run_of: Callable[[JobId], ShownRun | None],
     ) -> None:
         """`upkeep_failure`: of a target, None: there is none. `run_of`: a job's run, None: it does not run."""
         self._store = store

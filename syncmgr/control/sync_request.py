@@ -21,7 +21,7 @@ Table = tuple[str, str]
 Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
 
 
-class Catalog(Protocol):
+class PlannedTargets(Protocol):
     """The tables of the lake."""
 
     def databases(self) -> list[str]: ...

@@ -13,14 +13,14 @@ from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
-from syncmgr.job.show_sync import Wanted, channel_row, ddl_row, snapshot_row
+from syncmgr.job.show_sync import WantedRows, channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables
 from syncmgr.meta.epochs import StoredEpoch
 from syncmgr.meta.store import Store
 
 Row = tuple[object, ...]
-EVERYTHING: Final = Wanted()
+EVERYTHING: Final = WantedRows()
 
 TABLES: Final = (
     "sync_jobs",
@@ -33,7 +33,7 @@ TABLES: Final = (
 )
 
 
-class Jobs(Protocol):
+class ShownJobs(Protocol):
     """The rows of SHOW SYNC JOB, by id, and the present state of tables and their snapshots."""
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
@@ -44,12 +44,12 @@ class Jobs(Protocol):
 class History:
     """Reads metadata and lake at each call; every call blocks for as long as that takes."""
 
-    def __init__(self, store: Store, jobs: Jobs, tables: LakeTables) -> None:
+    def __init__(self, store: Store, jobs: ShownJobs, tables: LakeTables) -> None:
         self._store = store
         self._jobs = jobs
         self._tables = tables
 
-    def rows(self, table: str, wanted: Wanted = EVERYTHING) -> list[Row]:
+    def rows(self, table: str, wanted: WantedRows = EVERYTHING) -> list[Row]:
         """The rows of one of TABLES."""
         jobs = [job for job in self._store.jobs.all() if wanted.job(*_name(job))]
         match table:
@@ -84,7 +84,7 @@ class History:
                 *channel_row(table, job.state),
             )
 
-    def _epochs(self, job: SyncJob, wanted: Wanted) -> Iterator[Row]:
+    def _epochs(self, job: SyncJob, wanted: WantedRows) -> Iterator[Row]:
         for stored in self._store.epochs.of(job.id, wanted):
             epoch, end = stored.epoch, stored.epoch.end
             state = "INTENT" if stored.committed_at is None else "COMMITTED"
@@ -105,7 +105,7 @@ class History:
                 *(_time(letter.at), letter.file, letter.offset),
             )
 
-    def _points(self, job: SyncJob, wanted: Wanted) -> Iterator[Row]:
+    def _points(self, job: SyncJob, wanted: WantedRows) -> Iterator[Row]:
         """Without snapshots that were removed from a table, for instance by an expiry or an older state of it."""
         there = cache(self._snapshots)
         for stored in self._store.epochs.of(job.id, replace(wanted, newest=None)):

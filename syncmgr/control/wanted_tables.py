@@ -15,7 +15,7 @@ from syncmgr.control.statement_text import (
     pattern_of,
     refuse_twice,
 )
-from syncmgr.control.sync_request import Catalog, Inspect, PlannedChannel, Survey, SyncRequest, Table
+from syncmgr.control.sync_request import Inspect, PlannedChannel, PlannedTargets, Survey, SyncRequest, Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern
 from syncmgr.job.channel.table_pattern import literal
@@ -34,7 +34,7 @@ class WantedTables:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        catalog: PlannedTargets,
         tables: LakeTables,
         job_of: Callable[[str, str], str | None],
         is_ours: Callable[[str], bool],

@@ -31,15 +31,15 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
+class Concerned:
     """`alone`: the phases in which the error concerns only the table that meets it; in the others, the whole job."""
 
     whom: Whom
     alone: frozenset[Phase]
 
 
-def _concern(whom: Whom, *alone: Phase) -> Concern:
-    return Concern(whom, frozenset(alone))
+def _concern(whom: Whom, *alone: Phase) -> Concerned:
+    return Concerned(whom, frozenset(alone))
 
 
 _FRONTEND: Final = _concern(Whom.FRONTEND)
@@ -50,7 +50,7 @@ _READ: Final = _concern(Whom.TABLE, Phase.JOIN, Phase.READ, Phase.COMMIT)
 _COPY: Final = _concern(Whom.TABLE, Phase.JOIN, Phase.COPY, Phase.COMMIT)
 _TABLE: Final = _concern(Whom.TABLE, *Phase)
 
-CONCERNS: Final[Mapping[Code, Concern]] = {
+CONCERNS: Final[Mapping[Code, Concerned]] = {
     # a MySQL server, or what is in its binlog
     Code.SOURCE_UNREACHABLE: _JOB,
     Code.SOURCE_LOCKED: _JOB,

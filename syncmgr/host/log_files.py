@@ -22,7 +22,7 @@ AUDIT: Final = logging.getLogger("syncmgr.audit")
 _RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 
-class Facts(logging.Formatter):
+class FactsFormatter(logging.Formatter):
     """The message, then what the caller gave as `extra`, as name=value."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -170,7 +170,7 @@ def log_to(folder: Path, level: str) -> None:
     """Our own messages at `level`, of the libraries only errors; the audit in a separate file, with its lines
     unchanged.
     """
-    form = Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s")
+    form = FactsFormatter("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s")
     handler = LineFile(folder / "fe.log", lambda lost: form.format(_record(str(lost))))
     handler.setFormatter(form)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

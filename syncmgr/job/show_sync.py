@@ -56,7 +56,7 @@ class Figures:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class WantedRows:
     """Which rows of a sync_* table a reader needs at least; more do no harm.
 
     `job`: whether those of that job, by its id, database and name. `epoch`: the first one. `since`: the earliest

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, delete, func, insert, null, select, update
 
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
-from syncmgr.job.show_sync import Figures, Wanted
+from syncmgr.job.show_sync import Figures, WantedRows
 from syncmgr.job.snapshot.retention import Kept, committed_last
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import channels, codec, ddl_log, dead_letters, progress
@@ -134,9 +134,9 @@ class EpochStore:
 
     def all(self, job_id: JobId) -> list[StoredEpoch]:
         """All that are stored, in order."""
-        return self.of(job_id, Wanted())
+        return self.of(job_id, WantedRows())
 
-    def of(self, job_id: JobId, wanted: Wanted) -> list[StoredEpoch]:
+    def of(self, job_id: JobId, wanted: WantedRows) -> list[StoredEpoch]:
         """Some of them, in order."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.number >= wanted.epoch)
         if wanted.since is not None:

@@ -20,7 +20,7 @@ from syncmgr.job.ddl.stopped_table import advised, concerned, stop_of, stopped_b
 from syncmgr.job.freshness import of_table
 from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceTable
-from syncmgr.pipeline.committer import Ledger
+from syncmgr.pipeline.committer import CommitLedger
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.pipeline.run_options import RunOptions
 from syncmgr.pipeline.snapshot.none import NoSnapshot
@@ -33,7 +33,11 @@ class Channels:
     """Of one run; only its thread changes them. `now`: each as the next row is read and written."""
 
     def __init__(
-        self, options: RunOptions, ledger: Ledger, snapshot: Snapshot | NoSnapshot, synced_until: Callable[[], float]
+        self,
+        options: RunOptions,
+        ledger: CommitLedger,
+        snapshot: Snapshot | NoSnapshot,
+        synced_until: Callable[[], float],
     ) -> None:
         """`synced_until`: of the job, 0.0: not known."""
         self.now = options.channels

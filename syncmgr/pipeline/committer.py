@@ -36,7 +36,7 @@ class Progressed(Protocol):
     def last_epoch(self) -> int: ...
 
 
-class Ledger(Protocol):
+class CommitLedger(Protocol):
     """What the commit stores, for one job."""
 
     def add_intent(self, epoch: Epoch) -> None: ...
@@ -70,7 +70,7 @@ class Committer:
     def __init__(
         self,
         channels: tuple[ChannelDescription, ...],
-        ledger: Ledger,
+        ledger: CommitLedger,
         lake: Commits,
         pool: Executor,
         *,

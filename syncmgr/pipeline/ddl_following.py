@@ -17,7 +17,7 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.epoch import Epoch
 from syncmgr.pipeline.channels import Channels
-from syncmgr.pipeline.committer import Committer, Ledger
+from syncmgr.pipeline.committer import CommitLedger, Committer
 from syncmgr.pipeline.messages import DdlMet
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot.none import NoSnapshot
@@ -31,7 +31,7 @@ class DdlFollowing:
         self,
         options: RunOptions,
         listeners: Listeners,
-        ledger: Ledger,
+        ledger: CommitLedger,
         *,
         channels: Channels,
         snapshot: Snapshot | NoSnapshot,

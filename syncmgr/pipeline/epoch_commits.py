@@ -12,7 +12,7 @@ from dataclasses import replace
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import Epoch
 from syncmgr.pipeline.channels import Channels
-from syncmgr.pipeline.committer import Committer, Ledger
+from syncmgr.pipeline.committer import CommitLedger, Committer
 from syncmgr.pipeline.messages import Progress
 from syncmgr.pipeline.snapshot.none import NoSnapshot
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
@@ -27,7 +27,7 @@ class EpochCommits:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: CommitLedger,
         committer: Committer,
         *,
         channels: Channels,

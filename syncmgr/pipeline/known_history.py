@@ -29,7 +29,7 @@ class Waiting(Protocol):
     def backlog(self) -> Sequence[Epoch]: ...
 
 
-class Ledger(Waiting, Protocol):
+class KnownEpochs(Waiting, Protocol):
     """The memory of the job's epochs, as it is now."""
 
     def progress(self) -> Mapping[str, Progressed]:
@@ -41,7 +41,7 @@ class KnownHistory:
     them, they are older than it.
     """
 
-    def __init__(self, lake: Chunks, ledger: Ledger) -> None:
+    def __init__(self, lake: Chunks, ledger: KnownEpochs) -> None:
         self._lake, self._ledger = lake, ledger
 
     def check_integrity(self, db: str, table: str) -> None:

@@ -17,7 +17,7 @@ from syncmgr.job.failure import RETRIED_BY_WORKER, FailType
 from syncmgr.job.freshness import Reading
 from syncmgr.lake.port import Commits
 from syncmgr.pipeline.channels import Channels
-from syncmgr.pipeline.committer import Committer, Ledger
+from syncmgr.pipeline.committer import CommitLedger, Committer
 from syncmgr.pipeline.ddl_following import DdlFollowing
 from syncmgr.pipeline.epoch_commits import EpochCommits
 from syncmgr.pipeline.laggards import Behind
@@ -56,7 +56,7 @@ class JobRun:
     def __init__(
         self,
         options: RunOptions,
-        ledger: Ledger,
+        ledger: CommitLedger,
         lake: Commits,
         pool: Executor,
         open_source: worker.OpenSource,

@@ -15,7 +15,7 @@ from syncmgr.pipeline.worker.segment import disk_error
 Listed = dict[Path, list[Path]]  # by folder of a worker
 
 
-class Ledger(Protocol):
+class StagedEpochs(Protocol):
     """What names files that are wanted."""
 
     def intents(self) -> Sequence[Epoch]: ...
@@ -23,7 +23,7 @@ class Ledger(Protocol):
     def hold(self) -> None: ...
 
 
-def sweep_unnamed(staging: Path, ledger: Ledger, last: Epoch) -> None:
+def sweep_unnamed(staging: Path, ledger: StagedEpochs, last: Epoch) -> None:
     """Delete what neither an epoch that is to be committed nor the last epoch's open XA transactions name.
 
     A frontend that was suspended for long may have been replaced: the list of files, and which are wanted, is valid if

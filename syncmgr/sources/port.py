@@ -114,7 +114,7 @@ class PreparedRows(Protocol):
     def files(self) -> Mapping[str, object]: ...
 
 
-class Plan(Protocol):
+class StreamPlan(Protocol):
     """The part of a worker's plan that matters to a source."""
 
     @property
@@ -132,7 +132,7 @@ class Plan(Protocol):
 class OpenStream(Protocol):
     """Opens the changes of a job in its worker's process, to which it is sent."""
 
-    def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> SourceStream: ...
+    def __call__(self, plan: StreamPlan, trouble: Trouble, keep: Keep, /) -> SourceStream: ...
 
 
 class Point(Protocol):

@@ -25,7 +25,7 @@ from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, Staged
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
@@ -905,7 +905,7 @@ def test_epochs_are_asked_for_by_number_time_and_limit(store: Store) -> None:
     store.epochs.add_intent(job.id, Epoch(number=6, end=START, last_seq=1, files={}))
 
     def numbers(**wanted: Any) -> list[int]:
-        return [each.epoch.number for each in store.epochs.of(job.id, Wanted(**wanted))]
+        return [each.epoch.number for each in store.epochs.of(job.id, WantedRows(**wanted))]
 
     assert numbers() == [0, 1, 2, 3, 4, 5, 6]
     assert numbers(epoch=4) == [4, 5, 6]

@@ -45,7 +45,7 @@ CHANGED: Final = f"another engine has replaced its target, or columns of it; {LE
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
 
-class Catalog(Protocol):
+class ResyncTargets(Protocol):
     """The tables of the lake."""
 
     def table(self, db: str, name: str) -> TargetTable: ...
@@ -64,7 +64,7 @@ class LookedAt:
 class Resyncs:
     """Of tables of stored jobs."""
 
-    def __init__(self, store: Store, catalog: Catalog, planner: Planner, inspect: Inspect) -> None:
+    def __init__(self, store: Store, catalog: ResyncTargets, planner: Planner, inspect: Inspect) -> None:
         self._store = store
         self._catalog = catalog
         self._planner = planner

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from syncmgr.control.running.live_runs import LiveRuns, Run
+from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.control.running.new_tables import NewTables
 from syncmgr.control.statement_text import patterns
 from syncmgr.control.sync_request import Table
@@ -38,7 +38,7 @@ StartRun = Callable[
         OnArrival,
         OnUnloggedTables,
     ],
-    Run,
+    LiveRun,
 ]
 
 

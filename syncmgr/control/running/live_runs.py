@@ -20,7 +20,7 @@ from syncmgr.meta.jobs import JobStore
 ENDING_SECOND: Final = 10.0  # how long to wait for the last commit of a stopped job on the same target
 
 
-class Run(showing.Run, Protocol):
+class LiveRun(showing.ShownRun, Protocol):
     """A running job."""
 
     def start(self) -> None: ...
@@ -40,20 +40,20 @@ class LiveRuns:
 
     def __init__(self, jobs: JobStore) -> None:
         self._jobs = jobs
-        self._runs: dict[JobId, Run] = {}
+        self._runs: dict[JobId, LiveRun] = {}
         self._outdated = set[JobId]()
         self.changing = threading.RLock()
         self.closing = False
 
-    def of(self, job_id: JobId) -> Run | None:
+    def of(self, job_id: JobId) -> LiveRun | None:
         """None: it does not run."""
         return self._runs.get(job_id)
 
-    def add(self, job_id: JobId, run: Run) -> None:
+    def add(self, job_id: JobId, run: LiveRun) -> None:
         self._runs[job_id] = run
         self._outdated.discard(job_id)
 
-    def remove(self, job_id: JobId) -> Run | None:
+    def remove(self, job_id: JobId) -> LiveRun | None:
         return self._runs.pop(job_id, None)
 
     def renew(self, job_id: JobId) -> None:
@@ -64,7 +64,7 @@ class LiveRuns:
         else:
             self._finish(job_id, run)
 
-    def _finish(self, job_id: JobId, run: Run) -> None:
+    def _finish(self, job_id: JobId, run: LiveRun) -> None:
         self._outdated.add(job_id)
         run.finish()
 

@@ -14,8 +14,8 @@ from typing import Final, Protocol
 
 from syncmgr.control.alter.arrivals import Arrivals
 from syncmgr.control.alter.joining_tables import JoiningTables
-from syncmgr.control.made_targets import Catalog, made
-from syncmgr.control.running.live_runs import LiveRuns, Run
+from syncmgr.control.made_targets import MadeTargets, made
+from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.control.sync_request import Table
 from syncmgr.errors import Code, SyncError
@@ -52,7 +52,9 @@ class _Missed:
 class NewTables:
     """Of all jobs. Safe to use from any thread; blocks as long as source and lake take."""
 
-    def __init__(self, store: Store, catalog: Catalog, binlog: Binlog, joining: JoiningTables, runs: LiveRuns) -> None:
+    def __init__(
+        self, store: Store, catalog: MadeTargets, binlog: Binlog, joining: JoiningTables, runs: LiveRuns
+    ) -> None:
         self._store = store
         self._catalog = catalog
         self._binlog = binlog
@@ -65,7 +67,7 @@ class NewTables:
         """A run of that job may have missed tables that match its patterns: the next one looks for them."""
         self._unseen[job_id] = next(self._doubts)
 
-    def started(self, job_id: JobId, run: Run) -> None:
+    def started(self, job_id: JobId, run: LiveRun) -> None:
         if job_id in self._unseen:
             self._begin_look(job_id, run, frozenset())
 
@@ -78,7 +80,7 @@ class NewTables:
         if run is not None:
             self._begin_look(job_id, run, frozenset(tables))
 
-    def _begin_look(self, job_id: JobId, run: Run, sighted: frozenset[Table]) -> None:
+    def _begin_look(self, job_id: JobId, run: LiveRun, sighted: frozenset[Table]) -> None:
         args = (job_id, run, self._unseen.get(job_id), sighted)
         threading.Thread(target=self._look, args=args, name="look", daemon=True).start()
 
@@ -113,7 +115,7 @@ class NewTables:
         told = (table for table in tables if table not in coming.waits)
         return {table: warned.get(table) if table in joined else coming.refused.get(table, gone) for table in told}
 
-    def _look(self, job_id: JobId, run: Run, doubt: int | None, sighted: frozenset[Table]) -> None:
+    def _look(self, job_id: JobId, run: LiveRun, doubt: int | None, sighted: frozenset[Table]) -> None:
         """For tables whose statements were read by a run that ignored them, or are in no binlog. This run reports what
         it reads itself, so they join once it has read everything that the server had when it was queried for its
         tables.

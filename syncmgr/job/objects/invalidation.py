@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from mysqlddl.nodes import Table
-from mysqlddl.shaping import Kind, Shaping, shaping
+from mysqlddl.shaping import ShapeKind, Shaping, shaping
 from mysqlddl.temporary import renamed
 from mysqlddl.words import Modes, UnclearError
 from syncmgr.job.objects.surroundings import FRESH, NOBODY, BaseTable, Fact, Known, Session, Triggers, own_tables
@@ -78,9 +78,9 @@ def after(known: Known, text: str, db: str, modes: Modes, place: Place, synced: 
 def _folded(found: Shaping, modes: Modes) -> Shaping:
     """As facts are named."""
     match found.kind:
-        case Kind.FUNCTION:
+        case ShapeKind.FUNCTION:
             names = tuple((modes.folded(name)[0], name[1].lower()) for name in found.names)
-        case Kind.TRIGGER:
+        case ShapeKind.TRIGGER:
             names = tuple((modes.folded(name)[0], name[1]) for name in found.names)
         case _:
             names = tuple(modes.folded(name) for name in found.names)
@@ -91,7 +91,7 @@ def _without_own(found: Shaping, own: frozenset[Table], modes: Modes, place: Pla
     """`own`: tables of only the session before it, which hide others of the same names."""
     if found.temporary:
         return replace(found, names=())
-    if found.kind is not Kind.TABLE:
+    if found.kind is not ShapeKind.TABLE:
         return found
     match found.verb:
         case "RENAME":
@@ -106,7 +106,7 @@ def _without_own(found: Shaping, own: frozenset[Table], modes: Modes, place: Pla
 
 
 def _own_after(found: Shaping, own: frozenset[Table], modes: Modes, place: Place) -> frozenset[Table]:
-    if found.kind is not Kind.TABLE:
+    if found.kind is not ShapeKind.TABLE:
         return own
     match found.verb:
         case "CREATE" if found.temporary:
@@ -133,16 +133,16 @@ def _with_own(known: Known, session: Session, own: Iterable[Table]) -> frozenset
 def _concerned(known: Known, found: Shaping) -> Iterator[Table]:
     """What may lead elsewhere because of it, or is in an unknown state."""
     match found.kind:
-        case Kind.DATABASE if found.verb == "CREATE" and not found.certain:
+        case ShapeKind.DATABASE if found.verb == "CREATE" and not found.certain:
             pass  # it exists, or is empty
-        case Kind.DATABASE:
+        case ShapeKind.DATABASE:
             yield from (table for table in known.facts if table[0] == found.names[0][0])
-        case Kind.TRIGGER:
+        case ShapeKind.TRIGGER:
             alone = None if found.takes_away else found.on
             of_schema = ((table, fact) for table, fact in known.facts.items() if table[0] == found.names[0][0])
             fired = (table for table, fact in of_schema if fact.triggers is not None or _is_blank(fact))
             yield from (table for table in fired if alone in {None, table})
-        case Kind.FUNCTION:
+        case ShapeKind.FUNCTION:
             yield from (name for name in found.names if _may_be(known.facts.get(name), is_function=True))
         case _:
             yield from (name for name in found.names if _may_be(known.facts.get(name), is_function=False))
@@ -202,14 +202,14 @@ def _remembered(known: Known, found: Shaping) -> bool:
     return all(name[0] in known.schemas or _is_known(known, found.kind, name) for name in found.names)
 
 
-def _is_known(known: Known, kind: Kind, name: Table) -> bool:
+def _is_known(known: Known, kind: ShapeKind, name: Table) -> bool:
     fact = known.facts.get(name, Fact())
     match kind:
-        case Kind.DATABASE:
+        case ShapeKind.DATABASE:
             return False
-        case Kind.TRIGGER:
+        case ShapeKind.TRIGGER:
             return any(_has_trigger(each, name[1]) for table, each in known.facts.items() if table[0] == name[0])
-        case Kind.FUNCTION:
+        case ShapeKind.FUNCTION:
             return fact.function is not None
         case _:
             return fact.shape is not None
@@ -222,13 +222,13 @@ def _has_trigger(fact: Fact, name: str) -> bool:
 
 def _settled(known: Known, found: Shaping, late: Collection[Table]) -> Shaping:
     """Also certain if the known facts decide what IF EXISTS leaves open."""
-    if found.certain or found.kind not in {Kind.TABLE, Kind.VIEW}:
+    if found.certain or found.kind not in {ShapeKind.TABLE, ShapeKind.VIEW}:
         return found
     nothing = {name for name in found.names if name[0] in known.schemas and name not in known.facts}
     facts = {name: known.facts.get(name, Fact()) for name in found.names if name not in nothing | set(late)}
-    if found.kind is Kind.TABLE and found.verb == "DROP":
+    if found.kind is ShapeKind.TABLE and found.verb == "DROP":
         nothing |= {name for name, fact in facts.items() if isinstance(fact.shape, BaseTable)}
-    if found.kind is Kind.TABLE and found.verb == "CREATE":
+    if found.kind is ShapeKind.TABLE and found.verb == "CREATE":
         nothing |= {name for name, fact in facts.items() if fact == FRESH}
     return replace(found, certain=nothing == set(found.names))
 
@@ -241,7 +241,9 @@ def _rest(known: Known, concerned: Collection[Table], late: Collection[Table], f
         kept = _blank(fact) if table in late else _kept(fact, found)
         if kept is not None:
             facts[table] = kept
-    if found.kind is Kind.TABLE and found.takes_away and not found.of_base:  # a foreign key follows its parent's name
+    if (
+        found.kind is ShapeKind.TABLE and found.takes_away and not found.of_base
+    ):  # a foreign key follows its parent's name
         facts |= {table: _blank(fact) for table, fact in facts.items() if _is_child(fact, found.names)}
     unknown = [name for name in _still_there(found) if name[0] in known.schemas]
     return {**dict.fromkeys(unknown, Fact()), **facts}
@@ -253,13 +255,13 @@ def _blank(fact: Fact) -> Fact:
 
 def _kept(fact: Fact, found: Shaping) -> Fact | None:
     match found.kind:
-        case Kind.DATABASE:
+        case ShapeKind.DATABASE:
             return None
-        case Kind.TRIGGER:
+        case ShapeKind.TRIGGER:
             return replace(fact, triggers=_without(fact, found.names[0][1]) if found.takes_away else None)
-        case Kind.FUNCTION:
+        case ShapeKind.FUNCTION:
             return replace(fact, function=None) if _is_table(fact) else None
-        case Kind.TABLE | Kind.VIEW:
+        case ShapeKind.TABLE | ShapeKind.VIEW:
             return replace(fact, shape=None, triggers=None) if fact.function is not None else None
         case _:
             assert_never(found.kind)
@@ -280,13 +282,15 @@ def _is_child(fact: Fact, parents: Collection[Table]) -> bool:
 
 def _still_there(found: Shaping) -> tuple[Table, ...]:
     """What a schema may contain under those names."""
-    if found.kind in {Kind.TRIGGER, Kind.DATABASE} or (found.verb == "DROP" and found.kind is not Kind.TABLE):
+    if found.kind in {ShapeKind.TRIGGER, ShapeKind.DATABASE} or (
+        found.verb == "DROP" and found.kind is not ShapeKind.TABLE
+    ):
         return ()
     return found.names
 
 
 def _schemas(known: Known, found: Shaping) -> frozenset[str]:
-    if found.kind is not Kind.DATABASE or (found.verb == "CREATE" and not found.certain):
+    if found.kind is not ShapeKind.DATABASE or (found.verb == "CREATE" and not found.certain):
         return known.schemas
     return known.schemas | {found.names[0][0]}
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from mysqlddl.body import body, of_function
 from mysqlddl.nodes import Table
-from mysqlddl.shaping import Kind, Shaping
+from mysqlddl.shaping import ShapeKind, Shaping
 from mysqlddl.words import Modes, UnclearError, Words
 from mysqlddl.writing import written
 from syncmgr.job.objects.surroundings import (
@@ -32,20 +32,20 @@ from syncmgr.job.objects.surroundings import (
 def told_by(found: Shaping, facts: Mapping[Table, Fact], db: str, modes: Modes) -> Iterator[tuple[Table, Fact]]:
     """As far as its text says all. `facts`: before it; `db`: of names without one."""
     match found.kind:
-        case Kind.TABLE if found.gone:
+        case ShapeKind.TABLE if found.gone:
             yield from ((name, _as_table(facts.get(name, Fact()), FRESH.shape, ())) for name in found.names)
-        case Kind.TABLE if found.made:
+        case ShapeKind.TABLE if found.made:
             [name] = found.names
             yield from _whole(name, facts, _table(found, name, frozenset(), db, modes))
-        case Kind.TABLE:
+        case ShapeKind.TABLE:
             yield from _with_keys(found, facts, db, modes)
-        case Kind.VIEW if found.made:
+        case ShapeKind.VIEW if found.made:
             yield from _whole(found.names[0], facts, _view(found, db, modes))
-        case Kind.TRIGGER if found.made:
+        case ShapeKind.TRIGGER if found.made:
             yield from _with_trigger(found, facts, modes)
-        case Kind.FUNCTION if found.made:
+        case ShapeKind.FUNCTION if found.made:
             yield from _with_function(found, facts, modes)
-        case Kind.VIEW | Kind.TRIGGER | Kind.FUNCTION | Kind.DATABASE:
+        case ShapeKind.VIEW | ShapeKind.TRIGGER | ShapeKind.FUNCTION | ShapeKind.DATABASE:
             pass
         case _:
             assert_never(found.kind)

@@ -26,7 +26,7 @@ from syncmgr.pipeline.known_history import first_waiting
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending
 from syncmgr.pipeline.snapshot.held_binlog import HeldBinlog
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotLedger, SnapshotOptions
 from syncmgr.sources.port import SnapshotSource
 
 Committing = Future[ChannelCommitted | None]
@@ -42,7 +42,7 @@ class ChunkReading:
         options: SnapshotOptions,
         channels: Mapping[str, ChannelDescription],
         source: SnapshotSource,
-        ledger: Ledger,
+        ledger: SnapshotLedger,
         lake: Chunks,
     ) -> None:
         self._options, self._channels = options, channels

@@ -9,7 +9,7 @@ import time
 from typing import Final
 
 from syncmgr.job.position import Position
-from syncmgr.pipeline.snapshot.port import Ledger
+from syncmgr.pipeline.snapshot.port import SnapshotLedger
 from syncmgr.sources.port import SnapshotSource
 
 SHORT_HOURS: Final = 24.0  # a binlog that is kept for less causes a warning
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class HeldBinlog:
     """Of one job."""
 
-    def __init__(self, source: SnapshotSource, ledger: Ledger) -> None:
+    def __init__(self, source: SnapshotSource, ledger: SnapshotLedger) -> None:
         self._source, self._ledger = source, ledger
         self._asked_at = 0.0
 

@@ -23,7 +23,7 @@ from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotLedger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
 
@@ -38,7 +38,7 @@ class Loading:
         options: SnapshotOptions,
         channels: Mapping[str, ChannelDescription],
         source: SnapshotSource,
-        ledger: Ledger,
+        ledger: SnapshotLedger,
         lake: Chunks,
         *,
         chunks: ChunkReading,

@@ -18,7 +18,7 @@ from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.pipeline.committer import Progressed
 
 
-class Ledger(Protocol):
+class SnapshotLedger(Protocol):
     """What a snapshot stores, for one job."""
 
     def loads(self) -> Mapping[str, Load]: ...

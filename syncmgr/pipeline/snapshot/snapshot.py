@@ -28,7 +28,7 @@ from syncmgr.pipeline.snapshot.handover import Ending, ReadStatementLock
 from syncmgr.pipeline.snapshot.late_tables import LateTables, next_wait
 from syncmgr.pipeline.snapshot.loading import Loading
 from syncmgr.pipeline.snapshot.missing_rows import MissingRows
-from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotLedger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
 
@@ -36,7 +36,7 @@ from syncmgr.sources.port import SnapshotSource
 class Snapshot:
     """Of one job; methods are for the thread of its run unless stated otherwise."""
 
-    def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: Ledger, lake: Chunks) -> None:
+    def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: SnapshotLedger, lake: Chunks) -> None:
         self._options = options
         self._channels = {channel.token: channel for channel in options.channels}
         self._source = source

@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.advice.treatment import Remedy
 from syncmgr.job.failure import FailType, remedy
 from syncmgr.pipeline.channels import Channels
-from syncmgr.pipeline.committer import Ledger
+from syncmgr.pipeline.committer import CommitLedger
 from syncmgr.pipeline.run_options import RunOptions
 from syncmgr.pipeline.supervision.current_worker import CurrentWorker
 from syncmgr.pipeline.supervision.health import GaveUpError, Health
@@ -27,7 +27,7 @@ class Retries:
     def __init__(
         self,
         options: RunOptions,
-        ledger: Ledger,
+        ledger: CommitLedger,
         channels: Channels,
         health: Health,
         *,

@@ -24,7 +24,7 @@ from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
 from syncmgr.sources.canal.table_reader import LearnedTable
 from syncmgr.sources.canal.values.schema import check_zone
-from syncmgr.sources.port import Plan, Trouble
+from syncmgr.sources.port import StreamPlan, Trouble
 
 GRACE_SECOND: Final = 5.0
 RETRY_SECOND: Final = 0.5
@@ -92,7 +92,7 @@ class OpenCanal:
     read_timeout: float
     retry: Retry
 
-    def __call__(self, plan: Plan, trouble: Trouble, _keep: object, /) -> CanalSource:
+    def __call__(self, plan: StreamPlan, trouble: Trouble, _keep: object, /) -> CanalSource:
         there = self.description
         label = f"{there.address}/{there.destination}"
         truths = [LearnedTable(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]

@@ -20,7 +20,7 @@ class RewindError(Exception):
     """Entries treated as old belong to another history: everything has to be delivered again."""
 
 
-class History:
+class CanalHistory:
     """Follows the stream entry by entry. Raises SyncError, RewindError."""
 
     def __init__(self, tables: Mapping[Table, Truth], start: Position, *, label: str) -> None:

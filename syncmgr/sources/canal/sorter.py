@@ -16,7 +16,7 @@ from syncmgr.job.rows.batch import Batch, Ddl
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.entry_position import EntryPosition
-from syncmgr.sources.canal.history import History
+from syncmgr.sources.canal.history import CanalHistory
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.runs import Run, runs
 from syncmgr.sources.canal.sorting.entry_places import START, EntryPlaces
@@ -54,7 +54,7 @@ class Sorter:
         self._synced = Synced(tables, label=label)
         self._acks = acks
         self._max_open_bytes = max_open_bytes
-        self._history = History(tables, start, label=label)
+        self._history = CanalHistory(tables, start, label=label)
         self._places = EntryPlaces(self._history)
         self._outgoing = Outgoing(tables)
         self._transactions = Transactions(

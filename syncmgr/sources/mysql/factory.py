@@ -30,7 +30,7 @@ from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
-from syncmgr.sources.port import Keep, Plan, Trouble
+from syncmgr.sources.port import Keep, StreamPlan, Trouble
 
 T = TypeVar("T")
 HEARTBEATS: Final = 4  # in one read timeout
@@ -124,7 +124,7 @@ class OpenMysql:
     retry: Retry
     limits: Limits
 
-    def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> MysqlSource:
+    def __call__(self, plan: StreamPlan, trouble: Trouble, keep: Keep, /) -> MysqlSource:
         options = SourceOptions(
             limits=self.limits,
             heartbeat=self.read_timeout / HEARTBEATS,

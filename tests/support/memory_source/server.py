@@ -18,7 +18,7 @@ from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceColumn, SourceTable, arrow_type
-from syncmgr.sources.port import Keep, Plan, Table, Trouble
+from syncmgr.sources.port import Keep, StreamPlan, Table, Trouble
 
 FILE = "changes.jsonl"
 POLL_SECOND = 0.05
@@ -152,7 +152,7 @@ class OpenMemory:
 
     folder: str
 
-    def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> "MemoryStream":
+    def __call__(self, plan: StreamPlan, trouble: Trouble, keep: Keep, /) -> "MemoryStream":
         del trouble, keep
         wanted = {(each.source.db, each.source.name): columns_of(each.source, each.reads) for each in plan.channels}
         return MemoryStream(Folder(self.folder), wanted, plan.start.offset)

@@ -12,7 +12,7 @@ from syncmgr.console.ports import AuditFile, Frontend, Refuse
 from syncmgr.control.catalog import defined, statement_of
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
 from syncsql import (
@@ -112,7 +112,7 @@ class FakeJobs:
 class FakeHistory:
     """One consistent point, 7, of demo.job1 over one table, and one change that was kept out of it."""
 
-    def rows(self, table: str, wanted: Wanted | None = None) -> list[tuple[object, ...]]:
+    def rows(self, table: str, wanted: WantedRows | None = None) -> list[tuple[object, ...]]:
         at, target = "2026-11-21 10:00:00.000000", ("demo", "orders")
         job = (10001, "demo", "job1", 7)
         change = ("INSERT", "status", "a secret", "it is too long", '{"status": "a secret"}', at, "b.000001", 4)

@@ -21,7 +21,7 @@ _OF_NUMBERS: Final = (exp.Boolean, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, 
 _OF_TEXTS: Final = (exp.Concat, exp.ConcatWs, exp.Lower, exp.Upper, exp.Substring, exp.Trim, exp.GroupConcat)
 
 
-class Kind(Enum):
+class ComparedKind(Enum):
     """UNKNOWN: only its values show it."""
 
     NUMBER = "number"
@@ -47,16 +47,16 @@ def compare_as_mysql(tree: exp.Query) -> None:
             node.set("this", _collated(node.this, aliases))
 
 
-def _kind(node: exp.Expr, aliases: frozenset[str]) -> Kind:
+def _kind(node: exp.Expr, aliases: frozenset[str]) -> ComparedKind:
     inner = node.unnest()
     if isinstance(inner, exp.Literal):
-        return Kind.TEXT if inner.is_string else Kind.NUMBER
+        return ComparedKind.TEXT if inner.is_string else ComparedKind.NUMBER
     if isinstance(inner, exp.Column) and inner.name.upper() in _COLUMNS - aliases:
         name = inner.name.upper()
-        return Kind.NUMBER if name in NUMBERS else Kind.TIME if name in TIMES else Kind.TEXT
+        return ComparedKind.NUMBER if name in NUMBERS else ComparedKind.TIME if name in TIMES else ComparedKind.TEXT
     if isinstance(inner, _OF_NUMBERS):
-        return Kind.NUMBER
-    return Kind.TEXT if isinstance(inner, _OF_TEXTS) else Kind.UNKNOWN
+        return ComparedKind.NUMBER
+    return ComparedKind.TEXT if isinstance(inner, _OF_TEXTS) else ComparedKind.UNKNOWN
 
 
 def _compare(node: exp.Expr, aliases: frozenset[str]) -> None:
@@ -64,14 +64,14 @@ def _compare(node: exp.Expr, aliases: frozenset[str]) -> None:
     if is_json(left) or is_json(right):
         return
     match _kind(left, aliases), _kind(right, aliases):
-        case (Kind.TIME, _) | (_, Kind.TIME):
+        case (ComparedKind.TIME, _) | (_, ComparedKind.TIME):
             node.set("this", _moment(left))
             node.set("expression", _moment(right))
-        case Kind.TEXT, Kind.NUMBER:
+        case ComparedKind.TEXT, ComparedKind.NUMBER:
             node.set("this", _number(left))
-        case Kind.NUMBER, Kind.TEXT:
+        case ComparedKind.NUMBER, ComparedKind.TEXT:
             node.set("expression", _number(right))
-        case Kind.TEXT, Kind.TEXT if not isinstance(right.unnest(), exp.Column):
+        case ComparedKind.TEXT, ComparedKind.TEXT if not isinstance(right.unnest(), exp.Column):
             node.set("this", _collated(left, aliases))
         case _:
             return
@@ -82,22 +82,22 @@ def _among(node: exp.In, aliases: frozenset[str]) -> None:
     if is_json(node.this):
         return
     match _kind(node.this, aliases):
-        case Kind.TIME:
+        case ComparedKind.TIME:
             node.set("this", _moment(node.this))
             node.set("expressions", [_moment(each) for each in node.expressions])
-        case Kind.NUMBER:
-            texts = (each for each in node.expressions if _kind(each, aliases) is Kind.TEXT)
+        case ComparedKind.NUMBER:
+            texts = (each for each in node.expressions if _kind(each, aliases) is ComparedKind.TEXT)
             for each in list(texts):
                 each.replace(_number(each))
-        case Kind.TEXT:
+        case ComparedKind.TEXT:
             node.replace(_text_among(node, aliases))
-        case Kind.UNKNOWN:
+        case ComparedKind.UNKNOWN:
             return
 
 
 def _text_among(node: exp.In, aliases: frozenset[str]) -> exp.Expr:
-    numbers = [each for each in node.expressions if _kind(each, aliases) is Kind.NUMBER]
-    others = [each for each in node.expressions if _kind(each, aliases) is not Kind.NUMBER]
+    numbers = [each for each in node.expressions if _kind(each, aliases) is ComparedKind.NUMBER]
+    others = [each for each in node.expressions if _kind(each, aliases) is not ComparedKind.NUMBER]
     among_numbers = exp.In(this=_number(node.this), expressions=numbers)
     among_others = exp.In(this=_collated(node.this, aliases), expressions=others)
     return exp.paren(exp.or_(*(each for each in (among_numbers, among_others) if each.expressions)))
@@ -107,10 +107,10 @@ def _between(node: exp.Between, aliases: frozenset[str]) -> None:
     low, high = node.args["low"], node.args["high"]
     if is_json(node.this):
         return
-    if _kind(node.this, aliases) is Kind.TIME:
+    if _kind(node.this, aliases) is ComparedKind.TIME:
         for name in ("this", "low", "high"):
             node.set(name, _moment(node.args[name]))
-    elif {_kind(each, aliases) for each in (node.this, low, high)} == {Kind.NUMBER, Kind.TEXT}:
+    elif {_kind(each, aliases) for each in (node.this, low, high)} == {ComparedKind.NUMBER, ComparedKind.TEXT}:
         for name in ("this", "low", "high"):
             node.set(name, _number(node.args[name]))
     else:
@@ -133,6 +133,6 @@ def _moment(node: exp.Expr) -> exp.Expr:
 
 def _collated(node: exp.Expr, aliases: frozenset[str]) -> exp.Expr:
     """A column has it already."""
-    if isinstance(node.unnest(), exp.Column) or _kind(node, aliases) is not Kind.TEXT:
+    if isinstance(node.unnest(), exp.Column) or _kind(node, aliases) is not ComparedKind.TEXT:
         return node
     return exp.Collate(this=node.copy(), expression=exp.var(COLLATION))

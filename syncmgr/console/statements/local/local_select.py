@@ -18,7 +18,7 @@ from syncmgr.accounts.user import Account
 from syncmgr.console.limits import KiB
 from syncmgr.console.statements.local.comparisons import compare_as_mysql
 from syncmgr.console.statements.local.mysql_words import as_sqlite
-from syncmgr.console.statements.local.wanted_rows import UNBOUNDED, Bounds, bounds
+from syncmgr.console.statements.local.wanted_rows import UNBOUNDED, RowBounds, bounds
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 
@@ -88,7 +88,7 @@ class LocalSelect:
     names: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     db: str | None = None
-    bounds: Bounds = UNBOUNDED
+    bounds: RowBounds = UNBOUNDED
 
 
 def question(text: str, asker: SessionFacts) -> LocalSelect | None:

@@ -18,7 +18,7 @@ _GATHERED: Final = ("group", "having", "distinct", "windows", "qualify")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bounds:
+class RowBounds:
     """`job`: what columns of a job must be equal to. `since`: SQLite's expression of the earliest commit, "": any.
     `newest`: so many rows with the highest epochs of each job; None: all.
     """
@@ -29,10 +29,10 @@ class Bounds:
     newest: int | None = None
 
 
-UNBOUNDED: Final = Bounds()
+UNBOUNDED: Final = RowBounds()
 
 
-def bounds(tree: exp.Query) -> Bounds:
+def bounds(tree: exp.Query) -> RowBounds:
     """Of a query in SQLite's words."""
     if not isinstance(tree, exp.Select) or tree.args.get("joins") or len(list(tree.find_all(exp.Table))) != 1:
         return UNBOUNDED
@@ -55,7 +55,7 @@ def _conditions(tree: exp.Select) -> Iterator[exp.Expr]:
     yield from (each.unnest() for each in where.this.flatten())
 
 
-def _narrowed(found: Bounds, condition: exp.Expr) -> Bounds | None:
+def _narrowed(found: RowBounds, condition: exp.Expr) -> RowBounds | None:
     """None: the condition is none of those."""
     if not isinstance(condition, (exp.EQ, *_LATER)):
         return None

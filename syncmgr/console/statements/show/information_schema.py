@@ -15,13 +15,13 @@ from syncmgr.console.statements.local.collation import COLLATION as COLLATED
 from syncmgr.console.statements.local.collation import compared
 from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
-from syncmgr.console.statements.local.wanted_rows import Bounds
+from syncmgr.console.statements.local.wanted_rows import RowBounds
 from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
 from syncmgr.console.table_columns import NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 
 # the words that MySQL's drivers know for types that only Doris has
@@ -95,12 +95,12 @@ def answer(
     return list(question.names) if len(question.names) == len(names) else names, rows
 
 
-def _wanted(bounds: Bounds) -> Wanted:
+def _wanted(bounds: RowBounds) -> WantedRows:
     def job(job_id: int, db: str, name: str) -> bool:
         values: dict[str, int | str] = {"JOB_ID": job_id, "JOB_SCHEMA": db, "JOB_NAME": name}
         return all(_same(values[column], value) for column, value in bounds.job)
 
-    return Wanted(job=job, epoch=bounds.epoch, since=_unix_second(bounds.since), newest=bounds.newest)
+    return WantedRows(job=job, epoch=bounds.epoch, since=_unix_second(bounds.since), newest=bounds.newest)
 
 
 def _same(one: int | str, other: int | str) -> bool:

@@ -7,7 +7,7 @@ Must not know: transactions, rows, what happens to an entry.
 from typing import Final
 
 from syncmgr.sources.canal.entry_position import EntryPosition, place_of
-from syncmgr.sources.canal.history import History
+from syncmgr.sources.canal.history import CanalHistory
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.trail import Trail
 
@@ -19,7 +19,7 @@ class EntryPlaces:
     place was not determined yet.
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: CanalHistory) -> None:
         self._history = history
         self.restart()
 

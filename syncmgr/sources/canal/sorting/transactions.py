@@ -10,7 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.entry_position import EntryPosition
-from syncmgr.sources.canal.history import History
+from syncmgr.sources.canal.history import CanalHistory
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.sorting.entry_places import START, EntryPlaces
 from syncmgr.sources.canal.sorting.outgoing import Outgoing
@@ -28,7 +28,7 @@ class Transactions:
     """
 
     def __init__(
-        self, synced: Synced, history: History, acks: Acks, places: EntryPlaces, outgoing: Outgoing, *, first: bool
+        self, synced: Synced, history: CanalHistory, acks: Acks, places: EntryPlaces, outgoing: Outgoing, *, first: bool
     ) -> None:
         self._synced = synced
         self._history = history

@@ -14,7 +14,7 @@ from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, arrow_type, has_arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.subscription import Subscription
-from syncmgr.sources.mysql.values.decoder import Wanted
+from syncmgr.sources.mysql.values.decoder import WantedCells
 from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
 from syncmgr.sources.mysql.values.table_map import TableMap
 from syncmgr.sources.mysql.values.values import supported
@@ -61,7 +61,7 @@ def _refuse_other_key(told: SourceTable, later: SourceTable, keys: Collection[st
         raise changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
 
 
-def wanted_of(table_map: TableMap, schema: SourceTable, subscription: Subscription, address: str) -> list[Wanted]:
+def wanted_of(table_map: TableMap, schema: SourceTable, subscription: Subscription, address: str) -> list[WantedCells]:
     """Raises SOURCE_SCHEMA, SOURCE_UNSUPPORTED."""
     keys = {folded_name(name) for name in subscription.keys}
     return [
@@ -70,7 +70,7 @@ def wanted_of(table_map: TableMap, schema: SourceTable, subscription: Subscripti
     ]
 
 
-def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *, key: bool) -> Wanted:
+def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *, key: bool) -> WantedCells:
     column = schema.column(name)
     if column is None:
         raise changed((table_map.db, table_map.name), f"column '{name}' is gone")
@@ -78,10 +78,10 @@ def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *
     if not supported(column, table_map.fields[place]):
         reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
         raise SyncError(Code.SOURCE_UNSUPPORTED, address=address, reason=reason, table=table_map.label)
-    return Wanted(place=place, column=column, name=name, key=key)
+    return WantedCells(place=place, column=column, name=name, key=key)
 
 
-def check_types(table: Table, wanted: Iterable[Wanted], before: SourceTable | None) -> None:
+def check_types(table: Table, wanted: Iterable[WantedCells], before: SourceTable | None) -> None:
     """What is staged must keep its types; DDL that changes them is followed before rows with the new ones arrive."""
     if before is None:
         return

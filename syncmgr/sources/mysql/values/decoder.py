@@ -37,7 +37,7 @@ MOST_CELLS: Final = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class WantedCells:
     """A column to decode: its place in the table map and its type."""
 
     place: int
@@ -74,7 +74,7 @@ class RowsDecoder:
     """Decodes the rows of one table map. Raises SyncError and MalformedEventError."""
 
     def __init__(
-        self, table: TableMap, wanted: Sequence[Wanted], address: str, *, most_cells: int = MOST_CELLS
+        self, table: TableMap, wanted: Sequence[WantedCells], address: str, *, most_cells: int = MOST_CELLS
     ) -> None:
         """`most_cells`: of one event."""
         self._table = table
@@ -226,7 +226,7 @@ class RowsDecoder:
 
     def _column(
         self,
-        wanted: Wanted,
+        wanted: WantedCells,
         data: NDArray[np.uint8],
         found: Found,
         kept: Ints | None,

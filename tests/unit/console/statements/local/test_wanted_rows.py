@@ -4,7 +4,7 @@ import pytest
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.statements.local.local_select import SessionFacts, question
-from syncmgr.console.statements.local.wanted_rows import Bounds
+from syncmgr.console.statements.local.wanted_rows import RowBounds
 
 FACTS = SessionFacts(
     connection_id=1,
@@ -22,23 +22,23 @@ JOB = ("JOB_NAME", "orders")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("SELECT * FROM sync_epochs", Bounds()),
-        ("SELECT * FROM sync_epochs WHERE JOB_ID = 5", Bounds(job=(("JOB_ID", 5),))),
+        ("SELECT * FROM sync_epochs", RowBounds()),
+        ("SELECT * FROM sync_epochs WHERE JOB_ID = 5", RowBounds(job=(("JOB_ID", 5),))),
         (
             "SELECT * FROM sync_epochs e WHERE job_schema = 'demo' AND e.job_name = 'orders' AND state = 'INTENT'",
-            Bounds(job=(("JOB_SCHEMA", "demo"), JOB)),
+            RowBounds(job=(("JOB_SCHEMA", "demo"), JOB)),
         ),
-        ("SELECT * FROM sync_epochs WHERE epoch > 7", Bounds(epoch=7)),
-        ("SELECT * FROM sync_epochs WHERE epoch = 7 LIMIT 1", Bounds(epoch=7)),
-        ("SELECT * FROM sync_epochs LIMIT 10", Bounds(newest=10)),
-        ("SELECT * FROM sync_epochs ORDER BY epoch DESC, job_id LIMIT 10 OFFSET 20", Bounds(newest=30)),
+        ("SELECT * FROM sync_epochs WHERE epoch > 7", RowBounds(epoch=7)),
+        ("SELECT * FROM sync_epochs WHERE epoch = 7 LIMIT 1", RowBounds(epoch=7)),
+        ("SELECT * FROM sync_epochs LIMIT 10", RowBounds(newest=10)),
+        ("SELECT * FROM sync_epochs ORDER BY epoch DESC, job_id LIMIT 10 OFFSET 20", RowBounds(newest=30)),
         (
             "SELECT * FROM sync_epochs WHERE job_name = 'orders' ORDER BY epoch DESC LIMIT 3",
-            Bounds(job=(JOB,), newest=3),
+            RowBounds(job=(JOB,), newest=3),
         ),
     ],
 )
-def test_a_query_says_which_rows_it_needs(text: str, expected: Bounds) -> None:
+def test_a_query_says_which_rows_it_needs(text: str, expected: RowBounds) -> None:
     """By job, epoch and LIMIT."""
     found = question(text, FACTS)
     assert found is not None
@@ -72,7 +72,7 @@ def test_what_does_not_bound_the_rows_is_left_to_the_query(text: str) -> None:
     """It is given all of them, since none can be left out for certain."""
     found = question(text, FACTS)
     assert found is not None
-    assert found.bounds == Bounds()
+    assert found.bounds == RowBounds()
 
 
 def test_a_query_says_since_when_commits_are_wanted() -> None:
@@ -84,4 +84,4 @@ def test_a_query_says_since_when_commits_are_wanted() -> None:
     assert found.bounds.newest is None
     other = question("SELECT * FROM sync_epochs WHERE commit_time >= source_time", FACTS)
     assert other is not None
-    assert other.bounds == Bounds()
+    assert other.bounds == RowBounds()

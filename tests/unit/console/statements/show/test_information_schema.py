@@ -8,7 +8,7 @@ import pytest
 from syncmgr.accounts.user import Account
 from syncmgr.console.statements.local.local_select import SessionFacts, question
 from syncmgr.console.statements.show.information_schema import answer
-from syncmgr.job.show_sync import Wanted
+from syncmgr.job.show_sync import WantedRows
 
 Row = tuple[Any, ...]
 NOON = dt.datetime(2026, 11, 27, 12, tzinfo=dt.UTC)
@@ -33,12 +33,12 @@ class Epochs:
         self._bounded = bounded
         self.given = 0
 
-    def rows(self, _table: str, wanted: Wanted) -> Sequence[Row]:
-        found = [row for job in JOBS for row in self._of(job, wanted if self._bounded else Wanted())]
+    def rows(self, _table: str, wanted: WantedRows) -> Sequence[Row]:
+        found = [row for job in JOBS for row in self._of(job, wanted if self._bounded else WantedRows())]
         self.given += len(found)
         return found
 
-    def _of(self, job: tuple[int, str, str], wanted: Wanted) -> list[Row]:
+    def _of(self, job: tuple[int, str, str], wanted: WantedRows) -> list[Row]:
         def is_wanted(number: int) -> bool:
             at = COMMITTED.get(number)
             return number >= wanted.epoch and (

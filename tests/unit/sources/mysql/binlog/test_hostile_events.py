@@ -22,7 +22,7 @@ from syncmgr.sources.mysql.binlog.routing import executed_gtids
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.values import json_text, table_map
 from syncmgr.sources.mysql.values.cells import PADDING
-from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, Wanted
+from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, WantedCells
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 from tests.support.until import PROMPT_SECOND
 from tests.unit.sources.mysql.binlog.test_router import event, unlogged
@@ -66,7 +66,7 @@ def test_an_event_of_very_many_tiny_rows() -> None:
     nothing is made of them.
     """
     fields = table_map.parse(b"\x01d\0\x01t\0\x01\x03\0\x01", mariadb=False)
-    wanted = [Wanted(place=0, column=TABLE.columns[0], name="a", key=False)]
+    wanted = [WantedCells(place=0, column=TABLE.columns[0], name="a", key=False)]
     decoder = RowsDecoder(fields, wanted, "db1:3306", most_cells=10_000)
     head = struct.pack("<IBIIIH", 0, wire.WRITE_V2, 1, 0, 0, 0) + bytes(8) + b"\x02\0\x01\xff"
     for count, refused in ((10_000, False), (8_000_000, True)):

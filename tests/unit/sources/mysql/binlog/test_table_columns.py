@@ -3,7 +3,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql.binlog.table_columns import check_types
-from syncmgr.sources.mysql.values.decoder import Wanted
+from syncmgr.sources.mysql.values.decoder import WantedCells
 
 
 def test_a_stored_type_that_nothing_knows_stops_the_table() -> None:
@@ -12,5 +12,5 @@ def test_a_stored_type_that_nothing_knows_stops_the_table() -> None:
     now = SourceColumn(name="e", type="enum", members=("a",), charset="latin1")
     before = SourceTable(db="shop", name="orders", columns=(stored,))
     with pytest.raises(SyncError, match="column 'e' was enum with the bytes") as caught:
-        check_types(("shop", "orders"), [Wanted(place=0, column=now, name="e", key=False)], before)
+        check_types(("shop", "orders"), [WantedCells(place=0, column=now, name="e", key=False)], before)
     assert caught.value.code is Code.SOURCE_SCHEMA

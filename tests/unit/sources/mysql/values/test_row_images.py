@@ -12,7 +12,7 @@ from syncmgr.job.rows.batch import OP, ChangeKind
 from syncmgr.job.types.schema import SourceColumn
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.values.cells import PADDING
-from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, Wanted
+from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, WantedCells
 from syncmgr.sources.mysql.values.table_map import Field, TableMap
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ TWO: Row = {"id": 2, "g": None, "v": None, "d": "zwei", "w": 20}
 
 def decoder(*names: str) -> RowsDecoder:
     wanted = [
-        Wanted(
+        WantedCells(
             place=ALL.index(name),
             column=SOURCE.get(name, SourceColumn(name=name, type="int", nullable=name != "id")),
             name=name,
