@@ -18,10 +18,10 @@ from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners
 from syncmgr.pipeline.snapshot.port import SnapshotOptions
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
-from tests.contract.test_failure_domains import TOKENS, batches, channel, expected, run_options
 from tests.support.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
 from tests.support.until import HANG_SECOND, until
 from tests.unit.pipeline.snapshot.test_snapshot import END, MemoryLoads, MemorySource
+from tests.unit.pipeline.test_failure_domains import TOKENS, batches, channel, expected, run_options
 
 READ_EARLY = {99: 99}
 
