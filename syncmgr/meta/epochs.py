@@ -150,8 +150,8 @@ class EpochStore:
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
         if number is not None:
             query = query.where(EPOCHS.c.number == number)
-        with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(EPOCHS.c.number.desc()).execution_options(yield_per=SOME))
+        newest_first = query.order_by(EPOCHS.c.number.desc()).execution_options(yield_per=SOME)
+        with self._database.reading() as connection, connection.execute(newest_first) as rows:
             return next((_stored(row) for row in rows if row.snapshots), None)
 
     def figures(self, job_id: JobId) -> Figures:
@@ -191,9 +191,8 @@ class EpochStore:
             .order_by(EPOCHS.c.number)
             .execution_options(yield_per=SOME)
         )
-        with self._database.reading() as connection:
-            points = connection.execute(query).scalars()
-            return next((point[token] for point in points if point.get(token) is not None), None)
+        with self._database.reading() as connection, connection.execute(query) as rows:
+            return next((row.snapshots[token] for row in rows if row.snapshots.get(token) is not None), None)
 
     def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept:
         """Which snapshots of a table must stay. `tokens`: of the channels that commit to it; `since`: from when on, if
