@@ -5,7 +5,7 @@ so GRANT and REVOKE apply at once.
 Must not know: statements, sessions, how rights are granted.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -129,12 +129,12 @@ class AuthorizedJobs:
         self._need(name, db)
         return self._jobs.stop(name, db)
 
-    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
+    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
         rights = self._access.rights
         if rights.is_admin:
-            return self._jobs.show(db)
+            return self._jobs.show(db, ids)
         seen = {job_id for job_id, name in self._jobs.names(db).items() if rights.sees(job(*name))}
-        return [row for row in self._jobs.show(db) if row[0] in seen]
+        return [row for row in self._jobs.show(db, seen) if row[0] in seen]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         rights = self._access.rights

@@ -4,7 +4,7 @@ Owns: the ports, as the console sees them. All of them block; the console calls 
 Must not know: who implements them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from syncmgr.accounts.user import Account, Privilege, Rights, Scope
@@ -39,8 +39,8 @@ class Jobs(Protocol):
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]: ...
 
-    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None."""
+    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
+        """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None, and of these JobIds alone."""
         ...
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:

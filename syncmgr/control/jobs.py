@@ -6,7 +6,7 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -248,11 +248,12 @@ class Jobs:
         if run is not None:
             tell(run)
 
-    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        """The rows of SHOW SYNC JOB for a database, or for all, by id. The lake is not queried, since it may be
-        unavailable.
+    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
+        """The rows of SHOW SYNC JOB for a database, or for all, by id; only those of some JobIds, if they are given.
+        The lake is not queried, since it may be unavailable.
         """
-        return [self._showing.row(job) for job in self._store.jobs.all(db)]
+        wanted = (job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids)
+        return [self._showing.row(job) for job in wanted]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""

@@ -5,7 +5,7 @@ Must not know: who reads them, how the tables are shown.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -36,7 +36,7 @@ TABLES: Final = (
 class ShownJobs(Protocol):
     """The rows of SHOW SYNC JOB, by id, and the present state of tables and their snapshots."""
 
-    def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
+    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
     def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
 
@@ -55,7 +55,7 @@ class History:
         match table:
             case "sync_jobs":
                 by_id = {str(job.id): job for job in jobs}
-                shown = [row for row in self._jobs.show(None) if row[0] in by_id]
+                shown = self._jobs.show(None, by_id)
                 return [(*_name(by_id[str(row[0])]), *row[2:]) for row in shown]
             case "sync_channels":
                 return [row for job in jobs for row in self._channels(job)]

@@ -3,7 +3,7 @@
 import datetime as dt
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -80,8 +80,9 @@ class FakeJobs:
         self._become(name, db, "CANCELLED")
         return ()
 
-    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        return [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]
+    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
+        shown = [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]
+        return [row for row in shown if ids is None or row[0] in ids]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         return {str(row[0]): key for key, row in list(self.rows.items()) if db is None or key[0] == db}

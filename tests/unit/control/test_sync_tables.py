@@ -1,3 +1,4 @@
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
@@ -5,6 +6,7 @@ from syncmgr.control.sync_tables import History
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.overview import Facts, overview
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.state import JobState
 from tests.unit.job.factories import make_channel, make_job
 
@@ -59,3 +61,18 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
     history = History(store, SimpleNamespace(), SimpleNamespace(snapshots=snapshots))  # type: ignore[arg-type]
     assert [(row[3], row[6], row[7]) for row in history.rows("sync_points")] == [(2, "orders", 20)]
     assert sorted(asked) == ["dropped", "orders"]
+
+
+def test_only_the_jobs_that_are_wanted_are_computed() -> None:
+    """A row of sync_jobs takes several questions to the metadata, and so do the tables of a job."""
+    jobs = [make_job(id=number, name=f"job{number}") for number in (1, 2, 3)]
+    store: Any = SimpleNamespace(jobs=SimpleNamespace(all=lambda: jobs))
+    asked: list[str] = []
+
+    def show(_db: str | None, ids: Collection[str]) -> list[tuple[str, ...]]:
+        asked.extend(ids)
+        return [(each, "job2", "MYSQL") for each in ids]
+
+    history = History(store, SimpleNamespace(show=show), NO_LAKE)  # type: ignore[arg-type]
+    rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
+    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL")])
