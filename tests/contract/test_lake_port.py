@@ -1,12 +1,19 @@
 """What every lake promises to the pipeline (`lake/port.py`): the one in memory, which most tests take, and Iceberg."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.port import Commits
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.lake.port import Chunks, Commits
 from tests.support.fakes import MemoryLake
 from tests.support.spark_session import SPARK, LakeTable
 
@@ -89,3 +96,80 @@ def test_no_key_is_left_of_what_was_deleted_anew(table: LakeTable, commits: Comm
     commit = table.prepared([(INS, 1, 2), (DEL, 8, 0)])
     commits.commit(commit)
     assert table.rows() == [(1, 2)]
+
+
+SOURCE = SourceTable(
+    db="shop",
+    name="t",
+    columns=(
+        SourceColumn(name="id", type="bigint", nullable=False, key=1),
+        SourceColumn(name="version", type="bigint"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Existing:
+    """The rows of a source table, of which each chunk reads ten."""
+
+    count: int
+
+    def rows(self, chunk: ChunkRows) -> ArrowRows:
+        ids = range((chunk.number - 1) * 10, min(chunk.number * 10, self.count))
+        return ArrowRows(read=lambda: pa.table({"c0": pa.array(ids, pa.int64()), "c1": pa.array(ids, pa.int64())}))
+
+    def error(self, text: str, table: SourceTable) -> None:
+        """No source is queried."""
+
+
+def chunk(table: LakeTable, number: int, **changes: Any) -> ChannelCommit:
+    rows = ChunkRows(
+        plan="plan", number=number, reader=Existing(25), table=SOURCE, columns=COLUMNS, condition="", keys=("id",)
+    )
+    return replace(table.prepared(), epoch=0, last_epoch=0, settled=False, chunk=replace(rows, **changes))
+
+
+@pytest.fixture
+def chunks(table: LakeTable) -> Chunks:
+    return table.lake
+
+
+def test_a_chunk_is_in_once(table: LakeTable, chunks: Chunks) -> None:
+    """In any order, and whoever brings it again is told how many rows it had."""
+    done = [chunks.commit(chunk(table, number)) for number in (3, 1, 2)]
+    assert [(one.rows, one.passed_over) for one in done] == [(5, False), (10, False), (10, False)]
+    again = chunks.commit(chunk(table, 3))
+    assert (again.rows, again.passed_over) == (5, True)
+    assert table.rows() == [(number, number) for number in range(25)]
+    chunks.check_chunks(table.db, table.name, ChunkPlan(id="plan", key=("id",), bounds=((10,), (20,)), rows=25))
+
+
+def test_changes_follow_the_chunks(table: LakeTable, chunks: Chunks) -> None:
+    """And from then on no chunk of an earlier reading comes."""
+    done = chunks.commit(chunk(table, 1))
+    table.epoch, table.last_snapshot = 0, done.snapshot
+    table.commit([(UPD, 3, 7), (DEL, 4, 4), (INS, 30, 1)])
+    expected = {number: number for number in range(10)} | {3: 7, 30: 1}
+    del expected[4]
+    assert table.rows() == sorted(expected.items())
+    with pytest.raises(SyncError) as refused:
+        chunks.commit(chunk(table, 2))
+    assert refused.value.code is Code.FENCED
+
+
+def test_a_chunk_may_take_the_place_of_all_rows(table: LakeTable, chunks: Chunks) -> None:
+    """Of those that were there before, none stays."""
+    table.commit([(INS, 1, 9), (INS, 100, 9)])
+    chunks.commit(replace(chunk(table, 1, replaces=True), epoch=table.borne, last_epoch=table.borne, settled=True))
+    assert table.rows() == [(number, number) for number in range(10)]
+
+
+def test_a_chunk_that_nobody_reads_is_given_up_without_effect(table: LakeTable, chunks: Chunks) -> None:
+    """One that is in the lake stays there, and another one comes as before."""
+    first = chunk(table, 1)
+    chunks.commit(first)
+    assert first.chunk is not None
+    chunks.give_up(first.chunk)
+    assert chunks.commit(first).passed_over
+    chunks.commit(chunk(table, 2))
+    assert len(table.rows()) == 20

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
 from syncmgr.pipeline.worker.worker import Tell
@@ -243,6 +243,7 @@ class MemoryLake:
         self.rows: dict[int, int] = {}
         self.epochs: list[int] = []
         self.sequence: list[int] = []
+        self.chunks: dict[tuple[str, int], int] = {}  # plan and number: rows
         self.broken: SyncError | None = None
         self.before_commit: Callable[[ChannelCommit], None] = lambda _: None
         self.after_commit: Callable[[ChannelCommit], None] = lambda _: None
@@ -257,6 +258,8 @@ class MemoryLake:
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         self.before_commit(commit)
+        if commit.chunk is not None:
+            return self._commit_chunk(commit, commit.chunk)
         if self.epochs and self.epochs[-1] >= commit.epoch:
             return ChannelCommitted(snapshot=None, passed_over=True)
         for file in commit.files:
@@ -265,6 +268,21 @@ class MemoryLake:
         self.epochs.append(commit.epoch)
         self.after_commit(commit)
         return ChannelCommitted(snapshot=commit.epoch)
+
+    def _commit_chunk(self, commit: ChannelCommit, chunk: ChunkRows) -> ChannelCommitted:
+        if self.epochs and self.epochs[-1] > commit.epoch:
+            raise SyncError(Code.FENCED, table=commit.table, found=self.epochs[-1], epoch=commit.epoch)
+        this = chunk.plan, chunk.number
+        if this in self.chunks:
+            return ChannelCommitted(snapshot=None, passed_over=True, rows=self.chunks[this])
+        rows = chunk.reader.rows(chunk)
+        assert isinstance(rows, ArrowRows)
+        read = [tuple(row.values()) for row in rows.read().to_pylist()]
+        if chunk.replaces:
+            self.rows.clear()
+        self.rows.update(read)
+        self.chunks[this] = len(read)
+        return ChannelCommitted(snapshot=len(self.chunks), rows=len(read))
 
     def _apply(self, rows: pa.Table) -> None:
         for row in rows.sort_by(SEQ).to_pylist():
