@@ -49,7 +49,9 @@ class MemoryServer:
         there = self.folder.tables()
         for db, name in tables:
             if (db, name) not in there:
-                raise SyncError(Code.SOURCE_UNKNOWN_TABLE, table=f"{db}.{name}", address=self.description.folder)
+                raise SyncError(
+                    Code.SOURCE_UNKNOWN_TABLE, table=f"{db}.{name}", address=self.description.folder, hint=""
+                )
         found = tuple(there[table] for table in tables)
         keys = tuple((tuple(each.name for each in table.columns if each.key),) for table in found)
         return Facts(start=self.folder.end(), tables=found, unique_keys=keys, server_time=time.time())

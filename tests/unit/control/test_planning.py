@@ -21,7 +21,7 @@ from tests.unit.job.factories import make_canal, make_source, make_source_table,
 
 Table = tuple[str, str]
 START = Position(file="b.000001", offset=4)
-UNKNOWN = SyncError(Code.SOURCE_UNKNOWN_TABLE, table="shop.gone", address="db1:3306")
+UNKNOWN = SyncError(Code.SOURCE_UNKNOWN_TABLE, table="shop.gone", address="db1:3306", hint="")
 
 
 @dataclass(frozen=True)
