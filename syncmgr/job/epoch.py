@@ -169,6 +169,7 @@ class ChannelCommit:
     last image after netting; anything but TRUE becomes a delete.
     `last_epoch`: the epoch this channel committed last, 0 if none yet; the table must be marked with it, or already
     with `epoch`. `last_snapshot`: the snapshot of that, or a later one of a chunk; it must still be an ancestor.
+    `last_sequence`: its sequence number in the table, 0 if not known.
     `fingerprint`: the epoch's; a table marked with the epoch under another one was written by another history.
     `settled` False: the rows so far were not a state of the source, so a change may already be in its row, or the row
     missing.
@@ -191,6 +192,7 @@ class ChannelCommit:
     where: str | None
     last_epoch: int
     last_snapshot: int | None
+    last_sequence: int = 0
     settled: bool = True
     chunk: ChunkRows | None = None
     part: Part | None = None
@@ -215,6 +217,7 @@ class ChannelAlter:
     changes: "tuple[LakeChange, ...]"
     last_epoch: int
     last_snapshot: int | None
+    last_sequence: int = 0
     part: Part | None = None
 
 
@@ -224,7 +227,7 @@ class ChannelCommitted:
     the files of a chunk.
 
     `passed_over`: the table was already marked with the epoch. `dead`: of a chunk, the rows that were kept out.
-    `sequence`: of the snapshot, in a table that other channels commit to, too; None: none does.
+    `sequence`: of the snapshot. `shared`: other channels commit to the table, too.
     `read`: of an exact chunk, the id of the read whose rows the table has, perhaps of an earlier attempt; None: it does
     not say.
     """
@@ -234,5 +237,6 @@ class ChannelCommitted:
     rows: int = 0
     bytes: int = 0
     dead: tuple[DeadLetter, ...] = ()
-    sequence: int | None = None
+    sequence: int = 0
+    shared: bool = False
     read: str | None = None

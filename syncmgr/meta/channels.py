@@ -35,6 +35,7 @@ class ChannelProgress:
     token: str
     last_snapshot: int | None
     last_epoch: int
+    last_sequence: int = 0
     resyncing: bool = False
     stale_since: float | None = None
     changes: tuple[LakeChange, ...] = ()
@@ -195,6 +196,7 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
             token=row.token,
             last_snapshot=row.last_snapshot,
             last_epoch=row.last_epoch,
+            last_sequence=row.last_sequence,
             resyncing=row.resyncing,
             stale_since=row.stale_since,
             changes=() if row.changes is None else codec.changes_of(row.changes),

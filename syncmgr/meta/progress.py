@@ -24,10 +24,10 @@ def record(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epo
     shared: dict[str, tuple[int, int]] = {}
     for token, outcome in outcomes.items():
         values: dict[str, Any] = {} if epoch is None else {"last_epoch": epoch}
-        if outcome.snapshot is not None and outcome.sequence is not None:
+        if outcome.snapshot is not None and outcome.shared:
             shared[token] = outcome.sequence, outcome.snapshot
         elif outcome.snapshot is not None:
-            values["last_snapshot"] = outcome.snapshot
+            values |= {"last_snapshot": outcome.snapshot, "last_sequence": outcome.sequence}
         if values:
             connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
     for tokens, (sequence, snapshot) in _newest(connection, shared):

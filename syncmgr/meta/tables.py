@@ -58,7 +58,7 @@ CHANNELS = Table(
     Column("ordinal", Integer, nullable=False),
     Column("description", JSON, nullable=False),
     Column("last_snapshot", BigInteger),
-    Column("last_sequence", BigInteger, nullable=False),  # of that snapshot, if other channels fill the table too
+    Column("last_sequence", BigInteger, nullable=False),  # of that snapshot; 0: of an earlier version
     Column("last_epoch", BigInteger, nullable=False),
     Column("leaving", Boolean, nullable=False),  # it is removed when the run that commits to it has ended
     Column("resyncing", Boolean, nullable=False),  # it is read again when that has ended

@@ -33,6 +33,8 @@ class Progressed(Protocol):
     @property
     def last_snapshot(self) -> int | None: ...
     @property
+    def last_sequence(self) -> int: ...
+    @property
     def last_epoch(self) -> int: ...
 
 
@@ -283,6 +285,7 @@ class Committer:
             where=channel.where,
             last_epoch=progress.last_epoch,
             last_snapshot=progress.last_snapshot,
+            last_sequence=progress.last_sequence,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
             part=channel.part,
             renews=not files and self._renews(token),
@@ -310,6 +313,7 @@ class Committer:
             changes=changes,
             last_epoch=progress.last_epoch,
             last_snapshot=progress.last_snapshot,
+            last_sequence=progress.last_sequence,
             part=channel.part,
         )
         return self._pool.submit(self._lake.alter, alter)

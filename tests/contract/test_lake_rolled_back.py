@@ -128,6 +128,33 @@ def test_a_roll_back_is_noticed_though_the_history_before_is_lost(tables: Tables
     assert caught.value.code is Code.TARGET_REPLACED
 
 
+@pytest.mark.parametrize("kind", ["another channel's", "a compaction"])
+def test_a_roll_back_to_the_oldest_snapshot_is_noticed_after_everything_else_was_expired(
+    tables: Tables, kind: str
+) -> None:
+    """It is none of the channel, and older metadata list its parent no more: it was committed before the channel's last
+    one, so that one cannot have been expired.
+    """
+    table = tables.make()
+    for key in range(3):
+        table.commit([(INS, key, 0)])
+    if kind == "a compaction":
+        rewrite(table)
+    else:
+        replace(table, token="other", epoch=0, last_snapshot=None, last_sequence=0).commit([(INS, 500, 0)])
+    oldest = table.lake.iceberg().load(table.db, table.name).currentSnapshot().snapshotId()
+    table.commit([(INS, 10, 0)])
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 2)")
+    for number in range(22):
+        table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('x' = '{number}')")
+    table.commit([(INS, 11, 0)])
+    rolled_back(table, oldest)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 12, 0)])
+    assert caught.value.code is Code.TARGET_REPLACED
+
+
 def test_rows_that_were_rolled_back_can_still_be_read(tables: Tables) -> None:
     """An epoch whose answer was lost is committed again, since another engine has removed every trace of it from the
     table's history and properties: its first snapshot keeps its files.

@@ -297,6 +297,7 @@ class MemoryLake:
 class MemoryProgress:
     last_snapshot: int | None = None
     last_epoch: int = 0
+    last_sequence: int = 0
 
 
 class MemoryLedger:

@@ -106,6 +106,7 @@ class LakeTable:
     epoch: int = 0
     seq: int = 0
     last_snapshot: int | None = None
+    last_sequence: int = 0
 
     def staged(self, rows: Sequence[tuple[object, ...]]) -> StagedFile:
         """A segment: `_op` first in each row, `_seq` in order."""
@@ -136,6 +137,7 @@ class LakeTable:
             where=self.where,
             last_epoch=self.borne,
             last_snapshot=self.last_snapshot,
+            last_sequence=self.last_sequence,
         )
 
     @property
@@ -149,7 +151,8 @@ class LakeTable:
 
     def apply(self, commit: ChannelCommit) -> ChannelCommitted:
         done = self.lake.commit(commit)
-        self.last_snapshot = done.snapshot if done.snapshot is not None else self.last_snapshot
+        if done.snapshot is not None:
+            self.last_snapshot, self.last_sequence = done.snapshot, done.sequence
         return done
 
     def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
@@ -210,6 +213,7 @@ def changes_of(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
         changes=changes,
         last_epoch=table.borne,
         last_snapshot=table.last_snapshot,
+        last_sequence=table.last_sequence,
     )
 
 

@@ -110,11 +110,13 @@ class Alter:
         table = self._iceberg.table_of(transaction)
         self._sweep(table, "".join(map(name_of, self._folders[-1:])))
         current = self._iceberg.current(table)
-        snapshot = current.snapshot if current is not None and (empties or fills) else None
-        return ChannelCommitted(snapshot=snapshot, sequence=self._sequence(table, snapshot))
-
-    def _sequence(self, table: Java, snapshot: int | None) -> int | None:
-        return None if snapshot is None or self._alter.part is None else self._iceberg.sequence(table, snapshot)
+        if current is None or not (empties or fills):
+            return ChannelCommitted(snapshot=None)
+        return ChannelCommitted(
+            snapshot=current.snapshot,
+            sequence=self._iceberg.sequence(table, current.snapshot) or 0,
+            shared=self._alter.part is not None,
+        )
 
     def _drop(self, change: DropTable) -> ChannelCommitted:
         """A table that cannot be marked with a token is identified by its uuid: another one that has the name by now
@@ -151,10 +153,11 @@ class Alter:
         changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
         if found is None and changes_rows and self._alter.last_snapshot is not None:
             refuse_gone(self._iceberg, table, self._alter)
-        if found is not None:
-            self._sweep(table, found.marks.get(FILES_MARK, ""))
-        snapshot = None if found is None else found.id
-        return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
+        if found is None:
+            return ChannelCommitted(snapshot=None, passed_over=True)
+        self._sweep(table, found.marks.get(FILES_MARK, ""))
+        shared = self._alter.part is not None
+        return ChannelCommitted(snapshot=found.id, passed_over=True, sequence=found.sequence, shared=shared)
 
     def _sweep(self, table: Java, counts: str) -> None:
         """The epoch is committed: of all folders that were filled for it one counts, and a snapshot that a rollback has

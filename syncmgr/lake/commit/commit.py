@@ -144,7 +144,8 @@ class Commit:
             snapshot=snapshot,
             rows=sum(map(self._iceberg.record_count, self._files_of_chunk(table))),
             bytes=sum(map(self._iceberg.file_bytes, self._files_of_chunk(table))),
-            sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
+            sequence=self._iceberg.sequence(self._iceberg.table_of(transaction), snapshot) or 0,
+            shared=self._channel.part is not None,
         )
 
     def _changed(self, transaction: Java, table: Java) -> Java:
@@ -156,9 +157,6 @@ class Commit:
         if properties:
             self._iceberg.set_properties(transaction, properties)
         return self._iceberg.table_of(transaction)
-
-    def _sequence(self, table: Java, snapshot: int) -> int | None:
-        return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
 
     def _files_of_chunk(self, table: Java) -> list[Java]:
         return [] if self._channel.chunk is None else self._files.data(table)
@@ -320,6 +318,7 @@ class Commit:
             passed_over=True,
             rows=int(snapshot.marks.get(ADDED_ROWS, 0)),
             bytes=int(snapshot.marks.get(ADDED_BYTES, 0)),
-            sequence=self._sequence(table, snapshot.id),
+            sequence=snapshot.sequence,
+            shared=self._channel.part is not None,
             read=snapshot.marks.get(READ_MARK),
         )

@@ -114,14 +114,16 @@ def _fingerprint(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelA
 
 def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
     """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history."""
-    token, last = commit.token, commit.last_snapshot
+    token, last, sequence = commit.token, commit.last_snapshot, commit.last_sequence
     epoch, done = token_of(iceberg, table, commit), iceberg.property(table, chunks_property(token))
     history = iceberg.history(table, MARKS, expired=True)
 
     def remains() -> bool:
         return last in iceberg.snapshots(table)
 
-    if is_replaced(history, token=token, epoch=epoch, last_snapshot=last, done=done, remains=remains):
+    if is_replaced(
+        history, token=token, epoch=epoch, last_snapshot=last, last_sequence=sequence, done=done, remains=remains
+    ):
         raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
 
 

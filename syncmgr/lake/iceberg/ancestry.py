@@ -57,15 +57,17 @@ def is_replaced(
     token: str,
     epoch: int,
     last_snapshot: int | None,
+    last_sequence: int = 0,
     done: str | None = None,
     remains: Callable[[], bool] = bool,
 ) -> bool:
     """Whether a channel's last commit is missing from the table's history, newest first. `epoch`: from the table's
     token, and `done`: the chunks in its properties, both of which survive a rollback.
 
-    A history that is known from its beginning must have `last_snapshot`. If expiry cut it off, the newest remaining
-    snapshot of the channel must be that of `epoch`, and if of a chunk, of the last one; and `last_snapshot` must not
-    remain in the table outside of its history (`remains`), as a rollback leaves it.
+    A history that is known from its beginning must have `last_snapshot`, and so must one that reaches a snapshot with a
+    lower sequence number than `last_sequence`, 0: not known. If expiry cut it off, the newest remaining snapshot of the
+    channel must be that of `epoch`, and if of a chunk, of the last one; and `last_snapshot` must not remain in the
+    table outside of its history (`remains`), as a rollback leaves it.
     """
     if last_snapshot is None:
         return False
@@ -73,6 +75,8 @@ def is_replaced(
     for snapshot in history:
         if snapshot.id == last_snapshot:
             return False
+        if snapshot.sequence < last_sequence:
+            return True
         if own is None and snapshot.marks.get(EPOCH_MARK, "").rpartition(":")[0] == token:
             own = snapshot
         oldest = snapshot

@@ -72,12 +72,13 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
-    """`marks`: what we wrote into its summary."""
+    """`marks`: what we wrote into its summary. `sequence`: the higher, the later it was committed."""
 
     id: int
     parent: int | None
     operation: str
     marks: Mapping[str, str]
+    sequence: int = 0
 
 
 def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:

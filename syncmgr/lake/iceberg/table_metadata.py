@@ -58,6 +58,7 @@ class History(JavaApi):
                 parent=None if parent is None else int(parent),
                 operation=str(snapshot.operation()),
                 marks={mark: str(value) for mark, value in found.items() if value is not None},
+                sequence=int(snapshot.sequenceNumber()),
             )
 
     def _ancestors(self, table: Java, *, expired: bool) -> Iterator[tuple[Java, Java]]:

@@ -129,6 +129,7 @@ class ChunkReading:
             where=channel.where,
             last_epoch=done.last_epoch,
             last_snapshot=done.last_snapshot,
+            last_sequence=done.last_sequence,
             settled=False,
             part=channel.part,
             renews=load.renews(channel.part),

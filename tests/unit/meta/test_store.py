@@ -823,11 +823,12 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
     epoch = Epoch(number=1, end=START, last_seq=1)
     store.epochs.add_intent(job.id, epoch)
     outcomes = {
-        "b": ChannelCommitted(snapshot=12, sequence=2),
-        "a": ChannelCommitted(snapshot=11, sequence=1),
-        "c": ChannelCommitted(snapshot=13),
+        "b": ChannelCommitted(snapshot=12, sequence=2, shared=True),
+        "a": ChannelCommitted(snapshot=11, sequence=1, shared=True),
+        "c": ChannelCommitted(snapshot=13, sequence=9),
     }
     store.epochs.commit(job.id, epoch, outcomes, at=1.0, keep_since=0.0)
+    assert store.epochs.progress(job.id)["c"].last_sequence == 9
     assert {token: one.last_snapshot for token, one in store.epochs.progress(job.id).items()} == {
         "a": 12,
         "b": 12,

@@ -82,6 +82,27 @@ def test_after_a_statement_that_makes_no_snapshot(
     assert found is replaced, why
 
 
+@pytest.mark.parametrize(
+    ("why", "sequences", "replaced"),
+    [
+        ("expired: all that is left is newer", [9, 8], False),
+        ("rolled back to an older one of others", [6], True),
+        ("rolled back, and written to by others since", [8, 6], True),
+        ("of an earlier version, which stored no number", [], False),
+    ],
+)
+def test_the_order_of_commits_tells_a_roll_back_from_an_expiry(
+    why: str, sequences: list[int], *, replaced: bool
+) -> None:
+    """What was committed before our last commit is behind it in the history, or that one is gone."""
+    snapshots = [
+        Snapshot(id=number, parent=number - 1, operation="append", marks={}, sequence=number)
+        for number in sequences or [6]
+    ]
+    last = 7 if sequences else 0
+    assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5, last_sequence=last) is replaced, why
+
+
 def test_before_the_first_commit() -> None:
     """Whatever is in the table then was written by others; nothing of ours can have gone."""
     assert not has_others_rows([], token="me", last_snapshot=None)

@@ -36,6 +36,7 @@ READER = MysqlChunks(MysqlAddress(host="db2", port=3307, user="repl", password="
 class Done:
     last_snapshot: int | None = None
     last_epoch: int = 0
+    last_sequence: int = 0
 
 
 @dataclass
