@@ -77,6 +77,10 @@ class Catalog:
         self._must_exist(db)
         return self._tables.describe(db, name)
 
+    def is_other(self, db: str, name: str, token: str, last_snapshot: int) -> bool:
+        """Whether a table no longer has what the channel of a token has committed. Raises NO_SUCH_TABLE."""
+        return self._tables.is_other(db, name, token, last_snapshot)
+
     def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules.check` finds."""
         table = defined(statement, _named(statement.table, db))

@@ -14,7 +14,7 @@ from typing import Protocol
 from syncmgr.control import made_targets, sync_request
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
-from syncmgr.control.alter.resync import Resyncs
+from syncmgr.control.alter.resync import Resyncs, ResyncTargets
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.job_places import JobPlaces
 from syncmgr.control.made_targets import lacking_rows, made
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 __all__ = ["SHOW_COLUMNS", "Jobs"]
 
 
-class JobTargets(sync_request.PlannedTargets, made_targets.MadeTargets, Protocol):
+class JobTargets(sync_request.PlannedTargets, made_targets.MadeTargets, ResyncTargets, Protocol):
     """The databases and tables of the lake."""
 
 

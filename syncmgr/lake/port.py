@@ -61,6 +61,9 @@ class LakeTables(Protocol):
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """Those that may be read. Raises NO_SUCH_TABLE."""
 
+    def is_other(self, db: str, table: str, token: str, last_snapshot: int) -> bool:
+        """Whether a table no longer has what the channel of a token has committed. Raises NO_SUCH_TABLE."""
+
     def create_namespace(self, db: str) -> None: ...
     def drop_namespace(self, db: str) -> None: ...
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:

@@ -11,14 +11,16 @@ from contextlib import AbstractContextManager, contextmanager
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
+from syncmgr.job.ddl.following.column_ids import ids_of, known_columns, replaced_column
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.table_rules import parse_transform
 from syncmgr.lake.commit.expressions import check_expressions
 from syncmgr.lake.drops import Drops
-from syncmgr.lake.iceberg.ancestry import EPOCH_MARK
+from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, columns_property, lacks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.storage import is_local, known_storage
@@ -100,6 +102,22 @@ class IcebergTables:
         """Around calls into Spark about one table: what a failed one means to the operator."""
         with asked(), known_storage((db, table), self._shelf.pointer if self._place.embedded else None):
             yield
+
+    def is_other(self, db: str, table: str, token: str, last_snapshot: int) -> bool:
+        """Whether the table no longer has what a channel has committed: a snapshot is missing from its history, or a
+        column that the channel fills is another one. Raises NO_SUCH_TABLE, and LAKE_STARTING if only Spark can tell.
+        """
+        layout, properties = self._found(db, table)
+        key = columns_property(token)
+        with as_written(db, table, key):
+            known = known_columns(properties.get(key))
+        if replaced_column(known, ids_of((field.name, field.id) for field in layout.fields)) is not None:
+            return True
+        if self._is_read(db, table):
+            return lacks(self._shelf.history(db, table), last_snapshot)
+        with self.asking(db, table):
+            iceberg = self._iceberg()
+            return lacks(iceberg.history(iceberg.load(db, table), ()), last_snapshot)
 
     def create_namespace(self, db: str) -> None:
         with asked():

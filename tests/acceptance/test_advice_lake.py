@@ -102,20 +102,22 @@ def test_a_column_that_was_replaced_is_read_anew(
     t.until_well()
 
 
-@pytest.mark.parametrize("how", ["column", "table"])
+@pytest.mark.parametrize("how", ["column", "same type", "table", "rows kept"])
 def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, how: str
 ) -> None:
     """By RESYNC TABLE alone, while the job runs: nothing is rounded into the type that a column has by then, and no
     change that comes before the rows pauses the job.
     """
-    t = Patient(f"advised_early_{how}", mysql_server, frontend, rows=3)
+    t = Patient(f"advised_early_{how.replace(' ', '_')}", mysql_server, frontend, rows=3)
     t.wait_until_equal()
     t.run(f"INSERT INTO {t.name}.t VALUES (11, 1, 'new', 2.75)")
     t.wait_until_equal()
-    if how == "column":
+    if how in {"column", "same type"}:
         spark(f"ALTER TABLE lake.{t.name}.t DROP COLUMN d")
-        spark(f"ALTER TABLE lake.{t.name}.t ADD COLUMN d INT")
+        spark(f"ALTER TABLE lake.{t.name}.t ADD COLUMN d {'INT' if how == 'column' else 'DECIMAL(8, 2)'}")
+    elif how == "rows kept":
+        spark(f"CREATE OR REPLACE TABLE lake.{t.name}.t USING iceberg AS SELECT * FROM lake.{t.name}.t")
     else:
         spark(f"DROP TABLE lake.{t.name}.t")
         spark(f"CREATE TABLE lake.{t.name}.t (id BIGINT NOT NULL, a INT, b STRING, d INT) USING iceberg")

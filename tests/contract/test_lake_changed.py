@@ -1,6 +1,7 @@
 """What other engines do to a table itself: its partition spec, its identifier, its time; and keys made to collide."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -221,3 +222,42 @@ def codecs(table: LakeTable) -> set[str]:
     spark = table.lake.iceberg().spark
     found = spark.sql(f"SELECT file_path FROM lake.{table.db}.{table.name}.data_files").collect()
     return {pq.read_metadata(local(path)).row_group(0).column(0).compression for (path,) in found}
+
+
+def inserted(table: LakeTable) -> None:
+    table.sql("INSERT INTO {table} VALUES (500, -1)")
+
+
+def expired(table: LakeTable) -> None:
+    inserted(table)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+
+
+def rolled_back(table: LakeTable) -> None:
+    first = table.last_snapshot
+    table.commit([(INS, 2, 2)])
+    table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {first})")
+
+
+def replaced(table: LakeTable) -> None:
+    table.sql("CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT * FROM {table}")
+
+
+def another_column(table: LakeTable) -> None:
+    table.sql("ALTER TABLE {table} DROP COLUMN v")
+    table.sql("ALTER TABLE {table} ADD COLUMN v BIGINT")
+
+
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [(inserted, False), (expired, False), (rolled_back, True), (replaced, True), (another_column, True)],
+)
+def test_a_table_that_lacks_what_was_committed_is_told(
+    tables: Tables, change: Callable[[LakeTable], None], *, other: bool
+) -> None:
+    """Before a commit meets it, so that one RESYNC TABLE is enough; what others add, or expire, is no such thing."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    change(table)
+    assert table.last_snapshot is not None
+    assert table.lake.tables.is_other(table.db, table.name, table.token, table.last_snapshot) is other

@@ -53,6 +53,10 @@ class MemoryTables:
         self.describe(db, table)
         return frozenset()
 
+    def is_other(self, db: str, table: str, token: str, last_snapshot: int) -> bool:
+        self.describe(db, table)
+        return False
+
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         assert (table.db, table.name) not in self.there
         if len(self.there) == self.full_after:

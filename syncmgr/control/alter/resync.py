@@ -49,6 +49,7 @@ class ResyncTargets(Protocol):
     """The tables of the lake."""
 
     def table(self, db: str, name: str) -> TargetTable: ...
+    def is_other(self, db: str, name: str, token: str, last_snapshot: int) -> bool: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,12 +188,16 @@ class Resyncs:
         return is_other or unfit(channel, target, checked=parsed(job.properties).checked)
 
     def _is_other(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
-        """Whether it is another table, which lacks what the channel has committed."""
+        """Whether it is another table, which lacks what the channel has committed, or has another column for one."""
         at = self._store.epochs.progress(job.id).get(channel.token)
         if at is None:
             return False
-        has_none = at.last_snapshot is not None and target.is_unused
-        return has_none or (at.last_epoch > 0 and channel.token not in target.writers)
+        if at.last_epoch > 0 and channel.token not in target.writers:
+            return True
+        last = at.last_snapshot
+        return last is not None and (
+            target.is_unused or self._catalog.is_other(target.db, target.name, channel.token, last)
+        )
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""

@@ -87,6 +87,16 @@ def is_replaced(
     return remains()
 
 
+def lacks(history: Iterable[Snapshot], snapshot: int) -> bool:
+    """Whether a history, newest first, is known from its beginning and has no such snapshot."""
+    oldest = None
+    for each in history:
+        if each.id == snapshot:
+            return False
+        oldest = each
+    return oldest is None or oldest.parent is None
+
+
 def newest_epoch(history: Iterable[Snapshot], *, token: str, since: int | None) -> int:
     """The epoch in the mark of the channel's newest snapshot, no older than `since`, None: of all; 0 if there is none.
     Newest first. Another engine may have removed the token from the table's properties, and nothing changes a snapshot.

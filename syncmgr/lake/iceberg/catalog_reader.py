@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg import metadata_file
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, layout_of
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, Snapshot, layout_of
 from syncmgr.lake.spark.launch import CATALOG
 
 BUSY_SECOND: Final = 30.0
@@ -73,6 +73,19 @@ class CatalogReader:
         with contextlib.suppress(OSError, ValueError):
             return frozenset(snapshot["snapshot-id"] for snapshot in self._metadata(db, table).get("snapshots", ()))
         return frozenset()
+
+    def history(self, db: str, table: str) -> list[Snapshot]:
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired. Raises
+        NO_SUCH_TABLE.
+        """
+        metadata, found = self._metadata(db, table), list[Snapshot]()
+        known = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
+        at = known.get(metadata.get("current-snapshot-id"))
+        while at is not None:
+            operation, parent = at.get("summary", {}).get("operation", ""), at.get("parent-snapshot-id")
+            found.append(Snapshot(id=at["snapshot-id"], parent=parent, operation=operation, marks={}))
+            at = known.get(parent)
+        return found
 
     def is_new(self, db: str, table: str) -> bool:
         """Whether nothing was ever committed to it; False if its metadata cannot be read. Raises NO_SUCH_TABLE."""

@@ -55,7 +55,7 @@ class House:
         self.id = job.id
         store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
         found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
-        catalog: Any = SimpleNamespace(table=lambda _db, _name: target)
+        catalog: Any = SimpleNamespace(table=lambda _db, _name: target, is_other=lambda *_: False)
         nobody: Any = None
         self.resyncs = Resyncs(store, catalog, nobody, lambda *_: found)  # type: ignore[arg-type, return-value]
         self.altering = Alterations(store, self.resyncs)

@@ -64,6 +64,7 @@ class Shelf:
     behind: dict[str, Backlog] = field(default_factory=dict)
     stale: dict[str, float] = field(default_factory=dict)
     target: TargetTable | None = None
+    replaced: bool = False
 
     def altering(self) -> Alterations:
         return Alterations(self, self.resyncs())
@@ -78,6 +79,10 @@ class Shelf:
         asked = source.start, source.server_id, source.joins, list(tables)
         assert asked == ("snapshot", 0, True, [("shop", self.now.name)])
         return Facts((self.now,))
+
+    def is_other(self, db: str, name: str, token: str, last_snapshot: int) -> bool:
+        assert (token, last_snapshot) in {("lines", 1), ("token-1", 1)}
+        return self.replaced
 
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
         raise AssertionError("nobody asks for it")
@@ -314,7 +319,14 @@ def test_a_target_that_is_another_table_is_renewed() -> None:
     assert alter(shelf, job_of(), RESYNC)
     shelf.target = replace(TARGET, is_unused=True)
     assert alter(shelf, job_of(), RESYNC)
-    assert [renewal.channel.after for renewal in shelf.changed] == [NOW, NOW]
+    shelf.target, shelf.replaced = TARGET, True  # CREATE OR REPLACE TABLE ... AS SELECT, or another column of a name
+    assert alter(shelf, job_of(), RESYNC)
+    assert [renewal.channel.after for renewal in shelf.changed] == [NOW, NOW, NOW]
+    shelf.replaced = False
+    shelf.changed.clear()
+    assert alter(shelf, job_of(), RESYNC)
+    assert not shelf.changed
+    shelf.replaced = True
     db = MappedColumn(target="status", expression="'shop'", constant="shop")
     shelf.changed.clear()
     assert alter(shelf, job_of(make_channel(), replace(LINES, columns=(*LINES.columns, db))), RESYNC)

@@ -14,6 +14,7 @@ from syncmgr.lake.iceberg.ancestry import (
     has_gone,
     has_others_rows,
     is_replaced,
+    lacks,
     lost_chunks,
     newest_done,
     newest_epoch,
@@ -184,3 +185,17 @@ def test_what_a_chunk_has_found_is_known_to_the_next() -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "missing"),
+    [
+        (history((6, {}, "append"), (5, {}, "append")), False),
+        (history((9, {}, "append")), False),
+        ([FIRST], True),
+        ([], True),
+    ],
+)
+def test_a_history_that_lacks_a_snapshot(snapshots: list[Snapshot], *, missing: bool) -> None:
+    """Only one that is known from its beginning does; of another, expiry may have cut it off."""
+    assert lacks(snapshots, 5) is missing
