@@ -55,12 +55,13 @@ def desk(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[[str]
 
 
 def test_a_name_that_is_mistyped_is_suggested(desk: Callable[[str], Desk]) -> None:
-    """20108 and 20109: the nearest table, database and column, which is typed."""
+    """20031, 20108 and 20109: the nearest table, database and column, which is typed."""
     it = desk("create_names")
-    it.refused(Code.SOURCE_UNKNOWN_TABLE, "did you mean 'orders'", f"FROM {it.name}.ordres INTO {it.name}.*")
-    it.refused(Code.SOURCE_UNKNOWN_TABLE, "did you mean 'create_names'", f"FROM create_nmes.orders INTO {it.name}.*")
-    it.refused(Code.SOURCE_UNKNOWN_TABLE, "it has no database 'x'", f"FROM x.orders INTO {it.name}.*")
+    it.refused(Code.NO_TABLE_MATCHES, "did you mean 'orders'", f"FROM {it.name}.ordres INTO {it.name}.*")
     it.fe.sql(f"CREATE TABLE {it.name}.orders (id BIGINT NOT NULL, state INT) UNIQUE KEY(id)")
+    it.refused(Code.SOURCE_UNKNOWN_TABLE, "did you mean 'orders'", f"FROM {it.name}.ordres INTO orders")
+    it.refused(Code.SOURCE_UNKNOWN_TABLE, "did you mean 'create_names'", "FROM create_nmes.orders INTO orders")
+    it.refused(Code.SOURCE_UNKNOWN_TABLE, "it has no database 'x'", "FROM x.orders INTO orders")
     channel = f"FROM {it.name}.orders INTO orders (id, state = {{}} + 1)"
     it.refused(Code.SOURCE_UNKNOWN_COLUMN, "has no column 'statsu'; did you mean 'status'", channel.format("statsu"))
     it.sync(channel.format("status"))

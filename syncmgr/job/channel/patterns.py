@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import shard
 from syncmgr.job.channel.attempts import gathered
@@ -75,7 +76,9 @@ class DatabasePattern:
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order; none if all are excluded. Raises NO_TABLE_MATCHES."""
         label = f"{self.db}.{'*' if self.named is None else self.named}"
-        return _members(self, names, label if self.pattern is None else self.pattern.label)
+        names = tuple(names)
+        near = "" if self.named is None else did_you_mean(self.named, [name for db, name in names if db == self.db])
+        return _members(self, names, label if self.pattern is None else self.pattern.label, near)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,11 +134,14 @@ def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
     return any(out.matches(*table) if isinstance(out, TablePattern) else out == table for out in exclude)
 
 
-def _members(pattern: Pattern, names: Iterable[tuple[str, str]], label: str) -> tuple[tuple[str, str], ...]:
+def _members(
+    pattern: Pattern, names: Iterable[tuple[str, str]], label: str, near: str = ""
+) -> tuple[tuple[str, str], ...]:
+    """`near`: a hint at another name, "": there is none."""
     names = tuple(names)
     if not any(map(replace(pattern, exclude=()).has, names)):
         alike = (name for name in map(".".join, names) if name.casefold() == label.casefold())
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=label, hint=next(map(spelt, alike), UNSEEN))
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=label, hint=next(map(spelt, alike), near or UNSEEN))
     return tuple(sorted(filter(pattern.has, names)))
 
 

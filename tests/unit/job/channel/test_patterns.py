@@ -59,7 +59,8 @@ def test_a_rule_of_which_all_is_excluded_means_no_table() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (DatabasePattern(db="shop", named="x%"), r"shop\.x%"),
+        (DatabasePattern(db="shop", named="x%"), r"shop\.x%; tables that the job's user may not SELECT from"),
+        (DatabasePattern(db="shop", named="order_1"), r"shop\.order_1; did you mean 'orders_1'\?"),
         (family(like("shop.x%")), r"LIKE 'shop\.x%'"),
         (namesakes(like("%.gone")), r"LIKE '%\.gone'"),
     ],
