@@ -83,7 +83,7 @@ def test_a_new_job_appends_nothing_twice(
         if "WHERE" in channels:
             t.write("no number")
         else:
-            t.run(f"REPLACE INTO {name}.s VALUES (1, 1, '2024-02-29 01:02:03')")
+            t.run(f"INSERT INTO {name}.s VALUES ({t.rows}, {t.rows}, '2024-02-29 01:02:03')")
         advice = t.until_paused(code)
         assert advice.endswith(TWICE), advice
         t.past()
@@ -95,8 +95,8 @@ def test_a_new_job_appends_nothing_twice(
     paused(Code.BAD_EXPRESSION, f"{of_t} WHERE CAST(b AS INT) < 9")
     t.read(of_s, ZONE)
     t.until_kept_back()
-    t.run(f"REPLACE INTO {name}.s VALUES (2, 2, '2024-02-29 01:02:03')")
-    until(lambda: [row["id"] for row in frontend.sql(f"SELECT id FROM {name}.s")] == [2], why="the row")
+    t.run(f"INSERT INTO {name}.s VALUES ({t.rows}, {t.rows}, '2024-02-29 01:02:03')")
+    until(lambda: [row["id"] for row in frontend.sql(f"SELECT id FROM {name}.s")] == [t.rows], why="the row")
     spark(f"ALTER TABLE lake.{name}.t ADD COLUMN x INT")
     edit(t, partial(require, name="x"))
     t.write()

@@ -5,20 +5,21 @@ Must not know: the clients.
 """
 
 import contextlib
+import select
 import socket
+import ssl
 import struct
-import threading
 from typing import Final
 
 from tests.support.servers.certificates import Pair
-from tests.support.servers.rogue import LENENC, PLUGINS, RogueServer, hear, send
+from tests.support.servers.rogue import LENENC, RogueServer, hear, send
 
-WITH_DB, SSL, ATTRIBUTES, LENENC_AUTH = 0x8, 0x800, 0x100000, 0x200000
+WITH_DB, SSL, ATTRIBUTES = 0x8, 0x800, 0x100000
 PLAIN: Final = "mysql_clear_password"
 
 
 class DirectoryServer(RogueServer):
-    """Whoever sends the password over TLS is let in as root."""
+    """Whoever sends the password over TLS is let in as root, who has none there."""
 
     def __init__(self, own: Pair, password: str, port: int) -> None:
         """`port`: of the MySQL server."""
@@ -26,27 +27,24 @@ class DirectoryServer(RogueServer):
         super().__init__(PLAIN, own)
 
     def _logged_in(self, client: socket.socket, number: int, login: bytes, secret: bytes) -> None:
-        if secret != self._password:
+        if secret != self._password or not isinstance(client, ssl.SSLSocket):
             super()._logged_in(client, number, login, secret)
             return
-        server = socket.create_connection(("127.0.0.1", self._behind))
-        with contextlib.closing(server):
+        with contextlib.closing(socket.create_connection(("127.0.0.1", self._behind))) as server:
             hear(server)
-            flags = struct.unpack_from("<I", login)[0] & ~(WITH_DB | SSL | ATTRIBUTES | LENENC_AUTH | PLUGINS | LENENC)
-            send(server, 1, struct.pack("<I", flags) + login[4:32] + b"root\0\0")
+            flags = struct.unpack_from("<I", login)[0] & ~(WITH_DB | SSL | ATTRIBUTES | LENENC)
+            send(server, 1, struct.pack("<I", flags) + login[4:32] + b"root\0\0caching_sha2_password\0")
             _, answer = hear(server)
             send(client, number + 1, answer)
-            back = threading.Thread(target=_relay, args=(server, client), daemon=True)
-            back.start()
             _relay(client, server)
-            back.join()
 
 
-def _relay(source: socket.socket, target: socket.socket) -> None:
-    """Until one of them is gone, which ends both."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            target.sendall(data)
-    for each in (source, target):
-        with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+def _relay(client: ssl.SSLSocket, server: socket.socket) -> None:
+    """Until one of them is gone."""
+    while True:
+        ready = [client] if client.pending() else select.select([client, server], [], [])[0]
+        for each in ready:
+            data = each.recv(1 << 16)
+            if not data:
+                return
+            (server if each is client else client).sendall(data)
