@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import SyncError
 from syncmgr.lake.iceberg import metadata_file
-from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
 from syncmgr.lake.iceberg.iceberg import FILE_MISSING, Iceberg
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, java_class, words
 from syncmgr.lake.storage_errors import of_lake
@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drops:
-    """`folder`: of the notes. `sync`: returns when what was written is on the disk. `tables`: all that the catalog has,
-    by label.
+    """`folder`: of the notes. `sync`: returns when what was written is on the disk. `tables`: all that the catalog file
+    has.
     """
 
     folder: Path
     sync: Callable[[], None]
-    tables: Callable[[], Mapping[str, Pointer]]
+    tables: Callable[[], Mapping[RowName, Pointer]]
 
     def confirm(self) -> None:
         """What was written is on the disk. Raises the errors of a disk."""
@@ -74,17 +74,17 @@ class Drops:
         return found
 
 
-def sharing(tables: Mapping[str, Pointer], uuid: str, metadata: str) -> str | None:
+def sharing(tables: Mapping[RowName, Pointer], uuid: str, metadata: str) -> str | None:
     """The label of a table that has the files of the one with this uuid and metadata: the same table under another
     name, wherever its newest files are. One that cannot be read has them if its metadata are in the same folder.
     """
-    for label, pointer in tables.items():
+    for name, pointer in tables.items():
         try:
             is_same = metadata_file.uuid(Path(pointer.location.removeprefix("file:"))) == uuid
         except (OSError, ValueError):
             is_same = _folder(pointer.location) == _folder(metadata)
         if is_same:
-            return label
+            return name.label
     return None
 
 

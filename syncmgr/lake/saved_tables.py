@@ -57,17 +57,17 @@ class IcebergFiles:
     def _files(self, catalog: Path) -> dict[str, Named]:
         """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
         found: dict[str, Named] = {}
-        for label, pointer in catalog_file.pointers(catalog).items():
+        for name, pointer in catalog_file.pointers(catalog).items():
             metadata = Named(kind=Kind.METADATA, location=pointer.location)
-            with _told(label, pointer.location):
+            with _told(name.label, pointer.location):
                 found |= self._tables.files(metadata)
         return found
 
     def _previous(self, catalog: Path) -> dict[str, Named]:
         """The metadata before the last commits of each table, as far as they exist: commits delete old ones."""
         found = {}
-        for label, pointer in catalog_file.pointers(catalog).items():
-            with _told(label, pointer.location):
+        for name, pointer in catalog_file.pointers(catalog).items():
+            with _told(name.label, pointer.location):
                 for location in older(metadata_file.read(self.path(pointer.location))):
                     if self._is_there(location):
                         found[location] = Named(kind=Kind.PREVIOUS, location=location)
@@ -80,8 +80,8 @@ class IcebergFiles:
             return False
 
     def take(self, catalog: Path) -> None:
-        for label, pointer in catalog_file.pointers(catalog).items():
-            with _told(label, pointer.location):
+        for name, pointer in catalog_file.pointers(catalog).items():
+            with _told(name.label, pointer.location):
                 self.path(pointer.location)
 
     def relative(self, location: str) -> Path:

@@ -141,9 +141,9 @@ def move_away(fe: FrontendProcess) -> None:
 def read_by_another(fe: FrontendProcess) -> dict[str, list[tuple[int, int]]]:
     """The rows of each table as pyiceberg reads them, which finds vectors by the data files that they name."""
     found = {}
-    for label, pointer in pointers(fe.folder / "var" / "lake" / "catalog.db").items():
+    for name, pointer in pointers(fe.folder / "var" / "lake" / "catalog.db").items():
         rows = StaticTable.from_metadata(pointer.location).scan().to_arrow()
-        found[label] = sorted(zip(rows["id"].to_pylist(), rows["v"].to_pylist(), strict=True))
+        found[name.label] = sorted(zip(rows["id"].to_pylist(), rows["v"].to_pylist(), strict=True))
     return found
 
 

@@ -34,6 +34,7 @@ from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.lake.iceberg import catalog_file
+from syncmgr.lake.iceberg.catalog_reader import RowName
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
@@ -88,7 +89,7 @@ class House:
 
     def rows(self) -> list[int]:
         """Of the table, by another engine, from this house's own files."""
-        pointer = catalog_file.pointers(self.var / "lake" / "catalog.db")["shop.orders"]
+        pointer = catalog_file.pointers(self.var / "lake" / "catalog.db")[RowName("lake", "shop", "orders")]
         assert pointer.location.startswith(str(self.var / "lake"))
         found: list[int] = StaticTable.from_metadata(pointer.location).scan().to_arrow()["id"].to_pylist()
         return sorted(found)

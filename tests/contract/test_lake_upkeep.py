@@ -12,6 +12,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId
 from syncmgr.lake.iceberg import catalog_file, metadata_file
+from syncmgr.lake.iceberg.catalog_reader import RowName
 from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
@@ -168,7 +169,7 @@ def test_expiry_keeps_the_consistent_point_whatever_clock_others_have(tables: Ta
 def set_clock_back(table: LakeTable, snapshot: int, second: int) -> None:
     """As if the writer of a snapshot had had such a clock."""
     file = table.lake.place.catalog_file
-    location = catalog_file.pointers(file)[f"{table.db}.{table.name}"].location
+    location = catalog_file.pointers(file)[RowName("lake", table.db, table.name)].location
     now = Path(location.removeprefix("file:"))
     told = metadata_file.read(now)
     for each in (*told["snapshots"], *told["snapshot-log"]):

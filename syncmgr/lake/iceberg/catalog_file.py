@@ -8,19 +8,22 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
-from syncmgr.lake.iceberg.catalog_reader import IS_TABLE, Pointer
+from syncmgr.lake.iceberg.catalog_reader import IS_TABLE, Pointer, RowName
+
+NAMED: Final = "catalog_name, table_namespace, table_name"
 
 
-def pointers(file: Path) -> dict[str, Pointer]:
-    """Of every table, by its label; none if the catalog has not been used yet."""
+def pointers(file: Path) -> dict[RowName, Pointer]:
+    """Of every table, those of other engines included; none if the catalog has not been used yet."""
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         if not _has(connection, "iceberg_tables"):
             return {}
-        named = "table_namespace, table_name, metadata_location, previous_metadata_location"
+        named = f"{NAMED}, metadata_location, previous_metadata_location"
         which = IS_TABLE if _has_types(connection) else "TRUE"
         rows = connection.execute(f"SELECT {named} FROM iceberg_tables WHERE {which}").fetchall()  # noqa: S608 - constants
-    return {f"{db}.{name}": Pointer(location=location, previous=previous) for db, name, location, previous in rows}
+    return {RowName(*name): Pointer(location=location, previous=previous) for *name, location, previous in rows}
 
 
 def drop_views(file: Path) -> list[str]:
@@ -29,9 +32,9 @@ def drop_views(file: Path) -> list[str]:
         if not (_has(connection, "iceberg_tables") and _has_types(connection)):
             return []
         which = f"FROM iceberg_tables WHERE NOT {IS_TABLE}"
-        found = connection.execute(f"SELECT table_namespace, table_name {which} ORDER BY 1, 2").fetchall()
+        found = connection.execute(f"SELECT {NAMED} {which} ORDER BY 2, 3, 1").fetchall()
         connection.execute(f"DELETE {which}")
-    return [f"{db}.{name}" for db, name in found]
+    return [RowName(*name).label for name in found]
 
 
 def move(file: Path, moved: Callable[[str], str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg import metadata_file
@@ -19,6 +19,20 @@ from syncmgr.lake.spark.launch import CATALOG
 
 BUSY_SECOND: Final = 30.0
 IS_TABLE: Final = "(iceberg_type IS NULL OR iceberg_type = 'TABLE')"  # the catalog's table of tables has views, too
+
+
+class RowName(NamedTuple):
+    """Of a table in the catalog file. `catalog`: several engines may have the file under names of their own."""
+
+    catalog: str
+    db: str
+    table: str
+
+    @property
+    def label(self) -> str:
+        """For messages."""
+        label = f"{self.db}.`{self.table}`" if "." in self.table else f"{self.db}.{self.table}"
+        return label if self.catalog == CATALOG else f"{label} of catalog {self.catalog}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from syncmgr.lake.drops import sharing
-from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
+
+
+def named(table: str, catalog: str = "lake") -> RowName:
+    return RowName(catalog=catalog, db="d", table=table)
 
 
 def pointed(folder: Path, uuid: str, name: str = "v.metadata.json", *, before: str = "") -> Pointer:
@@ -23,9 +27,9 @@ def pointed(folder: Path, uuid: str, name: str = "v.metadata.json", *, before: s
 def test_the_same_table_is_known_wherever_it_is(tmp_path: Path, name: str, before: str) -> None:
     """By its uuid, however its metadata are written; another table is not taken for it, not even in its folder."""
     metadata = str(tmp_path / "here" / "old.metadata.json")
-    tables = {"d.other": pointed(tmp_path / "here", "theirs", name, before=before)}
+    tables = {named("other"): pointed(tmp_path / "here", "theirs", name, before=before)}
     assert sharing(tables, "mine", metadata) is None
-    tables["d.second"] = pointed(tmp_path / "elsewhere", "mine", name, before=before)
+    tables[named("second")] = pointed(tmp_path / "elsewhere", "mine", name, before=before)
     assert sharing(tables, "mine", metadata) == "d.second"
 
 
@@ -40,11 +44,11 @@ def test_what_cannot_be_read_is_judged_by_its_folder(tmp_path: Path, content: by
         else:
             path.write_bytes(content)
         metadata = str(tmp_path / "here" / "old.metadata.json")
-        assert sharing({"d.t": pointer}, "mine", metadata) == ("d.t" if folder == "here" else None)
+        assert sharing({named("t"): pointer}, "mine", metadata) == ("d.t" if folder == "here" else None)
 
 
 def test_metadata_that_are_not_on_this_machine(tmp_path: Path) -> None:
     """Their folder tells."""
     pointer = Pointer(location="s3a://bucket/t/metadata/2.metadata.json", previous=None)
-    assert sharing({"d.t": pointer}, "mine", str(tmp_path / "old.metadata.json")) is None
-    assert sharing({"d.t": pointer}, "mine", "s3a://bucket/t/metadata/1.metadata.json") == "d.t"
+    assert sharing({named("t"): pointer}, "mine", str(tmp_path / "old.metadata.json")) is None
+    assert sharing({named("t"): pointer}, "mine", "s3a://bucket/t/metadata/1.metadata.json") == "d.t"
