@@ -14,6 +14,10 @@ from syncmgr.lake.iceberg import avro, metadata_file
 
 DELETED: Final = 2  # the status of an entry for a deleted file
 POSITION_DELETES: Final = 1  # the content of a delete file
+OLD_FORMAT: Final = (
+    "a table of format 1 has no backup; with the engine that writes it: "
+    "ALTER TABLE ... SET TBLPROPERTIES ('format-version' = '2')"
+)
 
 
 class Kind(Enum):
@@ -75,8 +79,10 @@ class Tables:
 
 def of_metadata(metadata: Mapping[str, Any]) -> Iterator[Named]:
     """What a metadata file names, except older ones."""
+    if "view-uuid" not in metadata and metadata.get("format-version") == 1:
+        raise NotATableError(OLD_FORMAT)
     if "table-uuid" not in metadata or metadata.get("format-version", 0) < 2:
-        raise NotATableError("it is no table of format 2 or later")
+        raise NotATableError("it is no table")
     for snapshot in metadata.get("snapshots", ()):
         yield Named(kind=Kind.MANIFESTS, location=snapshot["manifest-list"])
     for statistics in (*metadata.get("statistics", ()), *metadata.get("partition-statistics", ())):

@@ -113,9 +113,12 @@ def test_which_files_count() -> None:
     assert kind_of(entry(1, file_format="puffin", content=1)["data_file"]) is Kind.VECTORS
     assert kind_of(entry(1, content=1)["data_file"]) is Kind.POSITIONS
     assert kind_of(entry(1, content=2)["data_file"]) is Kind.DATA
-    for metadata in ({"table-uuid": "u", "format-version": 1}, {"view-uuid": "u", "format-version": 2}):
-        with pytest.raises(NotATableError):
-            list(of_metadata(metadata))
+    for version in (1, 2):
+        with pytest.raises(NotATableError, match="it is no table"):
+            list(of_metadata({"view-uuid": "u", "format-version": version}))
+    for uuid in ({}, {"table-uuid": "u"}):  # format 1 needs none
+        with pytest.raises(NotATableError, match=r"of format 1.*ALTER TABLE \.\.\. SET TBLPROPERTIES"):
+            list(of_metadata({"format-version": 1, **uuid}))
 
 
 def test_a_table_that_was_moved_is_read_by_another_engine(tmp_path: Path) -> None:
