@@ -7,6 +7,7 @@ Must not know: how files name each other, how the copy is restored.
             TABLE and no removal of orphans reaches
 2. moment   no commits: metadata and catalog are copied, staged files and each table's metadata get their hard links
 3. note     the few files that were added between 1 and 2. If one was deleted before it had its link, again from 2 on
+            Then each is examined: what could not be restored into other folders is refused
 4. bring    all of them into FOLDER; copies are compared
 5. check    all files that the tables in FOLDER name exist in full length; then backup.json is written
 """
@@ -100,6 +101,8 @@ class Backup:
             path.parent.mkdir(parents=True, exist_ok=True)
         self._note_early()
         at, tables, staged = self._moment()
+        if self._catalog.exists():
+            self._lake.refuse_unmovable(self._catalog)
         passing(CrashPoint.BACKUP_NOTED)
         entries = {name: copied(path, self._folder / name) for name, path in beside.items()}
         entries |= self._bring(LAKE, self._here.lake_dir, tables)

@@ -11,6 +11,7 @@ from pathlib import Path
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.moved_folder import Move
 from syncmgr.lake.iceberg import catalog_file, metadata_file
+from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
 from syncmgr.lake.iceberg.moving import ORDER, rewritten
 from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 from syncmgr.lake.port import Movable
@@ -54,24 +55,40 @@ class IcebergFiles:
         with movable(str(catalog)):
             catalog_file.move(catalog, move.moved)
 
+    def refuse_unmovable(self, catalog: Path) -> None:
+        """Raises BACKUP_LACKS."""
+        for name, pointer in catalog_file.pointers(catalog).items():
+            metadata = Named(kind=Kind.METADATA, location=pointer.location)
+            for named in (self._tables.files(metadata) | self._previous_of(pointer)).values():
+                with _told(_table(name), named.location):
+                    rewritten(named, self.path(named.location), self._folder, {})
+            if pointer.previous is not None:
+                with _told(_table(name), pointer.previous):
+                    self._folder.moved(pointer.previous)
+        for db, location in catalog_file.databases(catalog):
+            with _told(f"database '{db}'", location):
+                self._folder.moved(location)
+
     def _files(self, catalog: Path) -> dict[str, Named]:
         """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
         found: dict[str, Named] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
             metadata = Named(kind=Kind.METADATA, location=pointer.location)
-            with _told(name.label, pointer.location):
+            with _told(_table(name), pointer.location):
                 found |= self._tables.files(metadata)
         return found
 
     def _previous(self, catalog: Path) -> dict[str, Named]:
         """The metadata before the last commits of each table, as far as they exist: commits delete old ones."""
-        found = {}
+        found: dict[str, Named] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
-            with _told(name.label, pointer.location):
-                for location in older(metadata_file.read(self.path(pointer.location))):
-                    if self._is_there(location):
-                        found[location] = Named(kind=Kind.PREVIOUS, location=location)
+            with _told(_table(name), pointer.location):
+                found |= self._previous_of(pointer)
         return found
+
+    def _previous_of(self, pointer: Pointer) -> dict[str, Named]:
+        locations = older(metadata_file.read(self.path(pointer.location)))
+        return {each: Named(kind=Kind.PREVIOUS, location=each) for each in locations if self._is_there(each)}
 
     def _is_there(self, location: str) -> bool:
         try:
@@ -81,7 +98,7 @@ class IcebergFiles:
 
     def take(self, catalog: Path) -> None:
         for name, pointer in catalog_file.pointers(catalog).items():
-            with _told(name.label, pointer.location):
+            with _told(_table(name), pointer.location):
                 self.path(pointer.location)
 
     def relative(self, location: str) -> Path:
@@ -99,12 +116,16 @@ class IcebergFiles:
         return path
 
 
+def _table(name: RowName) -> str:
+    return f"table '{name.label}'"
+
+
 @contextmanager
-def _told(label: str, location: str) -> Iterator[None]:
-    """Which table it was."""
+def _told(what: str, location: str) -> Iterator[None]:
+    """What it was."""
     try:
         yield
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        raise SyncError(Code.BACKUP_LACKS, path=location, what=f"table '{label}'", reason=error) from error
+        raise SyncError(Code.BACKUP_LACKS, path=location, what=what, reason=error) from error

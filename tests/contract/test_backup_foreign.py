@@ -1,12 +1,16 @@
 """A backup of tables that other engines have made or changed, without a frontend and without Spark."""
 
+import re
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import StaticTable
 
 from syncmgr.backup.restore import restore
 from syncmgr.config import settings
@@ -73,3 +77,78 @@ def test_a_table_of_format_1_is_refused_with_its_cure(house: House, tmp_path: Pa
     other = House(tmp_path / "other place")
     other.restore(tmp_path / "copy")
     assert sorted(rows(other, "lake", "shop", "theirs")) == [1, 2, 77]
+
+
+@pytest.mark.parametrize("unset", [False, True])
+def test_properties_of_a_column_called_path_are_no_paths(house: House, tmp_path: Path, *, unset: bool) -> None:
+    """The table comes back elsewhere with them, and from metadata that had them."""
+    told = {"write.metadata.metrics.column.path": "none", "write.parquet.bloom-filter-enabled.column.path": "true"}
+    with house.table.transaction() as change:
+        change.set_properties(told)
+    if unset:
+        with house.table.transaction() as change:
+            change.remove_properties(*told)
+    house.back_up(tmp_path / "copy")
+    house.close()
+    other = House(tmp_path / "other place")
+    other.restore(tmp_path / "copy")
+    assert other.rows() == [1, 2]
+    opened = SqlCatalog("lake", uri=f"sqlite:///{other.var}/lake/catalog.db")
+    properties = opened.load_table("shop.orders").properties
+    opened.engine.dispose()
+    assert {name: properties.get(name) for name in told} == (dict.fromkeys(told) if unset else told)
+
+
+@pytest.mark.parametrize("name", ["write.data.path", "write.object-storage.path"])
+def test_a_table_that_would_write_elsewhere_is_refused_with_its_cure(house: House, tmp_path: Path, name: str) -> None:
+    """By the backup, not only by its restore. After what the message says, it comes back, and what older metadata say
+    does not matter.
+    """
+    elsewhere = tmp_path / "elsewhere"
+    with house.table.transaction() as change:
+        change.set_properties({name: str(elsewhere)})
+    cure = f"of table 'shop.orders' .*'{name}'.*'{elsewhere}' is not in .*ALTER TABLE ... UNSET TBLPROPERTIES"
+    assert_is_refused(Code.BACKUP_LACKS, cure, lambda: house.back_up(tmp_path / "copy"))
+    with house.table.transaction() as change:
+        change.remove_properties(name)
+    house.back_up(tmp_path / "copy")
+    house.close()
+    shutil.rmtree(house.var)
+    other = House(tmp_path / "other place")
+    other.restore(tmp_path / "copy")
+    assert other.rows() == [1, 2]
+    for path in (other.var / "lake").rglob("*.metadata.json"):
+        assert name not in StaticTable.from_metadata(str(path)).properties
+
+
+def test_what_the_catalog_names_elsewhere_is_refused(house: House, tmp_path: Path) -> None:
+    """Metadata before the last commit, and the place of a database, which a restore could not move."""
+    catalog = house.var / "lake" / "catalog.db"
+    changes = {
+        "table 'shop.orders'": "UPDATE iceberg_tables SET previous_metadata_location = ?",
+        "database 'shop'": "INSERT INTO iceberg_namespace_properties VALUES ('lake', 'shop', 'location', ?)",
+    }
+    for number, (what, change) in enumerate(changes.items()):
+        house.back_up(tmp_path / f"before {number}")
+        with closing(sqlite3.connect(catalog)) as connection, connection:
+            connection.execute(change, ("/elsewhere/x",))
+        words = f"'/elsewhere/x' of {what} cannot be backed up: '/elsewhere/x' is not in {house.var}/lake"
+        assert_is_refused(Code.BACKUP_LACKS, re.escape(words), lambda: house.back_up(tmp_path / "copy"))
+        with closing(sqlite3.connect(catalog)) as connection, connection:
+            connection.execute("UPDATE iceberg_tables SET previous_metadata_location = NULL")
+
+
+def test_a_file_elsewhere_that_was_deleted_is_refused_while_a_snapshot_names_it(house: House, tmp_path: Path) -> None:
+    """A restore would have to rewrite its entry."""
+    with house.table.transaction() as change:
+        change.set_properties({"write.data.path": str(tmp_path / "elsewhere")})
+    house.table.append(THEIRS)
+    before = house.table.current_snapshot()
+    assert before is not None
+    with house.table.transaction() as change:
+        change.remove_properties("write.data.path")
+    house.table.delete("id = 77")
+    house.table.maintenance.expire_snapshots().by_id(before.snapshot_id).commit()
+    assert house.rows() == [1, 2]
+    words = f"of table 'shop.orders' .*'{tmp_path}/elsewhere/.*' is not in "
+    assert_is_refused(Code.BACKUP_LACKS, words, lambda: house.back_up(tmp_path / "copy"))

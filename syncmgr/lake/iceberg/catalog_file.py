@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.lake.iceberg.catalog_reader import IS_TABLE, Pointer, RowName
 
 NAMED: Final = "catalog_name, table_namespace, table_name"
+PLACES: Final = "FROM iceberg_namespace_properties WHERE property_key = 'location'"
 
 
 def pointers(file: Path) -> dict[RowName, Pointer]:
@@ -24,6 +25,14 @@ def pointers(file: Path) -> dict[RowName, Pointer]:
         which = IS_TABLE if _has_types(connection) else "TRUE"
         rows = connection.execute(f"SELECT {named} FROM iceberg_tables WHERE {which}").fetchall()  # noqa: S608 - constants
     return {RowName(*name): Pointer(location=location, previous=previous) for *name, location, previous in rows}
+
+
+def databases(file: Path) -> list[tuple[str, str]]:
+    """Where engines have put databases; the same may be in several catalogs of the file."""
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        if not _has(connection, "iceberg_namespace_properties"):
+            return []
+        return list(connection.execute(f"SELECT namespace, property_value {PLACES}").fetchall())
 
 
 def drop_views(file: Path) -> list[str]:
@@ -47,8 +56,8 @@ def move(file: Path, moved: Callable[[str], str]) -> None:
             for row, location in connection.execute(named).fetchall():
                 change = f"UPDATE iceberg_tables SET {column} = ? WHERE rowid = ?"  # noqa: S608 - one of two
                 connection.execute(change, (moved(location), row))
-        spaces = "SELECT rowid, property_value FROM iceberg_namespace_properties WHERE property_key = 'location'"
-        for row, location in connection.execute(spaces).fetchall():
+        spaces = connection.execute(f"SELECT rowid, property_value {PLACES}").fetchall()
+        for row, location in spaces:
             change = "UPDATE iceberg_namespace_properties SET property_value = ? WHERE rowid = ?"
             connection.execute(change, (moved(location), row))
 

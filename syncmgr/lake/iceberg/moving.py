@@ -21,9 +21,15 @@ from syncmgr.lake.iceberg.puffin import MAGIC
 PATH_OF_DELETE: Final = 2147483546  # the reserved field id of a position delete's file
 FOOTER: Final = 4 + 4 + 4  # of a Puffin file, after its text: length, flags, magic
 FIRST_ROW_GROUP: Final = 4  # after the magic number of a Parquet file
+PATHS: Final = (  # of the properties of a table; the same words end the properties of a column called `path`
+    "write.data.path",
+    "write.metadata.path",
+    "write.object-storage.path",
+    "write.folder-storage.path",
+)
 
 
-def metadata(path: Path, move: Move) -> bytes:
+def metadata(path: Path, move: Move, *, is_older: bool) -> bytes:
     """A metadata file, current or older, compressed as before."""
     found = metadata_file.read(path)
     found["location"] = move.moved(found["location"])
@@ -31,11 +37,22 @@ def metadata(path: Path, move: Move) -> bytes:
     _move_each(found.get("metadata-log", ()), "metadata-file", move)
     _move_each(found.get("statistics", ()), "statistics-path", move)
     _move_each(found.get("partition-statistics", ()), "statistics-path", move)
-    properties = found.get("properties", {})
-    for name in properties:
-        if name.startswith("write.") and name.endswith(".path"):
-            properties[name] = move.moved(properties[name])
+    _move_properties(found.get("properties", {}), move, is_older=is_older)
     return metadata_file.content(path, found)
+
+
+def _move_properties(properties: dict[str, str], move: Move, *, is_older: bool) -> None:
+    """Places of new files. Older metadata lose one that is elsewhere: a table set back to them would write there."""
+    for name in PATHS:
+        if name not in properties:
+            continue
+        try:
+            properties[name] = move.moved(properties[name])
+        except NotMovableError as error:
+            if not is_older:
+                cure = f"ALTER TABLE ... UNSET TBLPROPERTIES ('{name}')"
+                raise NotMovableError(f"its property '{name}' names a place elsewhere: {error}; {cure}") from error
+            del properties[name]
 
 
 def _move_each(entries: Any, name: str, move: Move) -> None:  # noqa: ANN401 - JSON
@@ -134,7 +151,7 @@ def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) 
         case Kind.MANIFESTS:
             return manifest_list(path.read_bytes(), move, lengths)
         case Kind.METADATA | Kind.PREVIOUS:
-            return metadata(path, move)
+            return metadata(path, move, is_older=named.kind is Kind.PREVIOUS)
 
 
 ORDER: Final = (Kind.VECTORS, Kind.POSITIONS, Kind.MANIFEST, Kind.MANIFESTS, Kind.METADATA, Kind.PREVIOUS)
