@@ -15,7 +15,16 @@ from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.job.types.target import parse_type
 from syncmgr.lake.iceberg.ancestry import token_property
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
+from syncmgr.lake.iceberg.layout import (
+    CHANGES,
+    FORMAT_VERSION,
+    KEPT_VERSIONS,
+    PREVIOUS_VERSIONS,
+    UUID,
+    Field,
+    Layout,
+    PartitionField,
+)
 from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.target_types import TYPES, from_iceberg, iceberg_type, kept_types
 
@@ -33,7 +42,7 @@ CREATED: Final[Mapping[str, str]] = {
     "read.split.open-file-cost": "262144",  # the files of recent epochs go into one task, not a few into each
     "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
     "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
-    "write.metadata.previous-versions-max": "20",
+    PREVIOUS_VERSIONS: str(KEPT_VERSIONS),
 }
 
 

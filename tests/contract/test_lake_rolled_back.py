@@ -155,6 +155,44 @@ def test_a_roll_back_to_the_oldest_snapshot_is_noticed_after_everything_else_was
     assert caught.value.code is Code.TARGET_REPLACED
 
 
+def cut_short(table: LakeTable, snapshot: int | None) -> None:
+    """Rolled back behind a foreign commit, with neither snapshots nor older metadata that show it."""
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.metadata.previous-versions-max' = '1')")
+    rolled_back(table, snapshot)
+    table.sql(FOREIGN_ROW)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    table.sql("INSERT INTO {table} VALUES (501, -1)")
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_roll_back_is_noticed_though_others_have_removed_what_shows_it(tables: Tables, *, answered: bool) -> None:
+    """Whoever lowers the number of older metadata that are kept makes an expiry look like a rollback: where the last
+    commit has no file in the table either, it stops, and the message says what to set; only RESYNC TABLE helps.
+    """
+    table = tables.make()
+    first = table.commit([(INS, 1, 1)]).snapshot
+    second = table.prepared([(INS, 2, 2)])
+    done = table.lake.commit(second)
+    table.last_snapshot = done.snapshot if answered else first
+    cut_short(table, first)
+    with pytest.raises(SyncError, match="previous-versions-max") as caught:
+        table.apply(table.prepared([(INS, 3, 3)]) if answered else second)
+    assert caught.value.code is Code.TARGET_REPLACED
+    assert table.rows() == [(1, 1), (500, -1), (501, -1)]
+
+
+def test_an_expiry_by_others_stops_no_table_whose_older_metadata_are_gone(tables: Tables) -> None:
+    """The files of the last commit are in the table, also where only its deletes are left of it."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    for change in [(INS, 3, 3), (DEL, 2, 0)]:
+        table.commit([change])
+        cut_short(table, table.last_snapshot)
+    table.commit([(INS, 4, 4)])
+    foreign = [(500, -1), (501, -1)]
+    assert table.rows() == sorted([(1, 1), (3, 3), (4, 4), *foreign, *foreign])
+
+
 def test_rows_that_were_rolled_back_can_still_be_read(tables: Tables) -> None:
     """An epoch whose answer was lost is committed again, since another engine has removed every trace of it from the
     table's history and properties: its first snapshot keeps its files.

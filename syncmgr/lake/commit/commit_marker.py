@@ -35,7 +35,7 @@ from syncmgr.lake.iceberg.ancestry import (
     token_property,
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Snapshot
+from syncmgr.lake.iceberg.layout import KEPT_VERSIONS, PREVIOUS_VERSIONS, Snapshot
 from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
 
@@ -113,7 +113,10 @@ def _fingerprint(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelA
 
 
 def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
-    """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history."""
+    """Raises TARGET_REPLACED if the channel's last commit is missing from the table's history. Where that was cut off,
+    the last commit is known by its files, unless others have rewritten them all; then it counts as expired only if
+    nobody has shortened the list of older metadata.
+    """
     token, last, sequence = commit.token, commit.last_snapshot, commit.last_sequence
     epoch, done = token_of(iceberg, table, commit), iceberg.property(table, chunks_property(token))
     history = iceberg.history(table, MARKS, expired=True)
@@ -121,17 +124,38 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
     def remains() -> bool:
         return last in iceberg.snapshots(table)
 
-    if is_replaced(
+    doubt = ""
+    replaced = is_replaced(
         history, token=token, epoch=epoch, last_snapshot=last, last_sequence=sequence, done=done, remains=remains
-    ):
-        raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
+    )
+    if replaced is None and last is not None:
+        doubt = _doubt(iceberg, table)
+        replaced = bool(doubt) and not iceberg.has_files_of(table, last)
+    if replaced:
+        label = f"{commit.db}.{commit.table}"
+        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot=f"{last}{doubt}", epoch=epoch)
 
 
 def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
     """Raises TARGET_REPLACED if the table is marked with the epoch, but its snapshot is missing."""
-    if has_gone(iceberg.history(table, MARKS, expired=True), token=commit.token, epoch=commit.epoch):
+    gone, doubt = has_gone(iceberg.history(table, MARKS, expired=True), token=commit.token, epoch=commit.epoch), ""
+    if gone is None:
+        doubt = _doubt(iceberg, table)
+    if gone or doubt:
         label = f"{commit.db}.{commit.table}"
-        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot="number unknown", epoch=commit.epoch)
+        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot=f"number unknown{doubt}", epoch=commit.epoch)
+
+
+def _doubt(iceberg: Iceberg, table: Java) -> str:
+    """Why nothing shows that a missing snapshot was only expired; "" if the table has as much of its older metadata as
+    it keeps by itself.
+    """
+    if iceberg.older_versions(table) >= KEPT_VERSIONS:
+        return ""
+    return (
+        f"; older metadata of the table, which would show whether it was only expired, were removed: keep "
+        f"{PREVIOUS_VERSIONS} at {KEPT_VERSIONS} or more"
+    )
 
 
 def refuse_lost(iceberg: Iceberg, table: Java, label: str, plan: str, numbers: Collection[int]) -> None:

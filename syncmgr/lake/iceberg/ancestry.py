@@ -60,9 +60,10 @@ def is_replaced(
     last_sequence: int = 0,
     done: str | None = None,
     remains: Callable[[], bool] = bool,
-) -> bool:
+) -> bool | None:
     """Whether a channel's last commit is missing from the table's history, newest first. `epoch`: from the table's
-    token, and `done`: the chunks in its properties, both of which survive a rollback.
+    token, and `done`: the chunks in its properties, both of which survive a rollback. None: the history does not tell,
+    since it was cut off before any snapshot of the channel.
 
     A history that is known from its beginning must have `last_snapshot`, and so must one that reaches a snapshot with a
     lower sequence number than `last_sequence`, 0: not known. If expiry cut it off, the newest remaining snapshot of the
@@ -84,7 +85,7 @@ def is_replaced(
         return True
     if own is not None and (own.marks[EPOCH_MARK] != f"{token}:{epoch}" or own.marks.get(DONE_MARK, done) != done):
         return True
-    return remains()
+    return remains() or (None if own is None else False)
 
 
 def lacks(history: Iterable[Snapshot], snapshot: int) -> bool:
@@ -120,9 +121,9 @@ def newest_done(history: Iterable[Snapshot], *, token: str, since: int | None) -
     return None
 
 
-def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
+def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool | None:
     """Whether the snapshot of the epoch in the table's token is missing from its history, newest first: the id is not
-    known if the answer was lost. A history that was cut off before any snapshot of ours does not show it.
+    known if the answer was lost. None: a history that was cut off before any snapshot of ours does not tell.
     """
     oldest = None
     for snapshot in history:
@@ -130,7 +131,7 @@ def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
         if own[0] == token:
             return int(own[2]) != epoch
         oldest = snapshot
-    return oldest is None or oldest.parent is None
+    return True if oldest is None or oldest.parent is None else None
 
 
 def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[int]) -> frozenset[int]:

@@ -12,6 +12,8 @@ from typing import Any, Final
 from syncmgr.job.types.folding import folded_name
 
 FORMAT_VERSION: Final = "format-version"  # Iceberg accepts it as a property and stores it elsewhere
+PREVIOUS_VERSIONS: Final = "write.metadata.previous-versions-max"
+KEPT_VERSIONS: Final = 20  # of older metadata: they tell an expiry of snapshots from a rollback
 UUID: Final = "uuid"  # a word that Iceberg does not accept as a property
 JsonValue = bool | int | float | str  # of one column, as Iceberg's specification writes it
 VOID: Final = "void"

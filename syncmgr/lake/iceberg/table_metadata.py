@@ -13,7 +13,7 @@ from typing import Final
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.lake.iceberg.java_api import JavaApi, listed
+from syncmgr.lake.iceberg.java_api import JavaApi, closing_java, iterated, listed
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, PartitionField, Snapshot, layout_of
 from syncmgr.lake.spark.jvm import Java
 
@@ -81,6 +81,25 @@ class History(JavaApi):
                 yield self._classes.metadata_parser.read(io, entry.file())
             except Py4JJavaError:  # removed, or no longer what it was
                 return
+
+    def has_files_of(self, table: Java, snapshot: int) -> bool:
+        """Whether the current snapshot names what that one has added or removed: then it comes after it."""
+        entries = self._package.MetadataTableUtils.createMetadataTableInstance(
+            table.operations(), "table", "entries", self._package.MetadataTableType.ENTRIES
+        )
+        number = self.jvm.java.lang.Class.forName("java.lang.Long")
+        wanted = self._classes.array_list()
+        wanted.add("snapshot_id")
+        with closing_java(entries.newScan().select(wanted).planFiles()) as tasks:
+            for task in iterated(tasks):
+                with closing_java(task.asDataTask().rows()) as rows:
+                    if any(row.get(0, number) == snapshot for row in iterated(rows)):
+                        return True
+        return False
+
+    def older_versions(self, table: Java) -> int:
+        """How many older metadata are listed, though a commit beside may remove their files."""
+        return int(table.operations().current().previousFiles().size())
 
     def marks_of_all(self, table: Java, mark: str) -> frozenset[str]:
         """The values of a mark in all snapshots, also those that a rollback has left beside the history."""

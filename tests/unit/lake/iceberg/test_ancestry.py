@@ -43,10 +43,10 @@ def history(*snapshots: tuple[int, dict[str, str], str]) -> list[Snapshot]:
         ("another job's epoch", history((6, {EPOCH_MARK: OTHERS}, "overwrite"), (5, {}, "append")), False, True),
         ("another part", history((6, {PART_MARK: "theirs"}, "append"), (5, {}, "append")), False, False),
         ("expired, ours is left", history((9, {EPOCH_MARK: OURS}, "append"), (8, {}, "replace")), False, True),
-        ("expired, a rewrite is left", history((9, {}, "replace")), False, True),
+        ("expired, a rewrite is left", history((9, {}, "replace")), None, True),
         ("rolled back to our older epoch", history((4, {EPOCH_MARK: "me:1"}, "append")), True, True),
-        ("expired, none of ours is left", history((9, {}, "append")), False, True),
-        ("emptied since", history((9, {DATA_FILES: "0"}, "delete"), (8, {}, "append")), False, False),
+        ("expired, none of ours is left", history((9, {}, "append")), None, True),
+        ("emptied since", history((9, {DATA_FILES: "0"}, "delete"), (8, {}, "append")), None, False),
         ("without a snapshot", [], True, False),
         ("begun anew", [FIRST], True, True),
         (
@@ -57,8 +57,10 @@ def history(*snapshots: tuple[int, dict[str, str], str]) -> list[Snapshot]:
         ),
     ],
 )
-def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced: bool, others: bool) -> None:
-    """Rows that others may have written are told from upkeep, expiry from a table that was rolled back."""
+def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced: bool | None, others: bool) -> None:
+    """Rows that others may have written are told from upkeep, expiry from a table that was rolled back; a history that
+    was cut off before anything of ours does not tell.
+    """
     part = Part(column="db", value="mine")
     assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5) is replaced, why
     assert has_others_rows(snapshots, token="me", last_snapshot=5, part=part) is others, why
@@ -69,14 +71,14 @@ def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced:
     [
         ("nothing else", history((5, {EPOCH_MARK: OURS}, "append")), True, False),
         ("somebody's insert", history((6, {}, "append"), (5, {EPOCH_MARK: OURS}, "append")), True, False),
-        ("expired but for somebody's insert", history((9, {}, "append")), False, False),
+        ("expired but for somebody's insert", history((9, {}, "append")), False, None),
         ("rolled back", history((4, {EPOCH_MARK: "me:1"}, "append")), True, True),
         ("rolled back, and the rest expired", history((4, {EPOCH_MARK: "me:1"}, "append")), False, True),
         ("rolled back to somebody's insert", history((4, {}, "append")), True, True),
     ],
 )
 def test_after_a_statement_that_makes_no_snapshot(
-    why: str, snapshots: list[Snapshot], *, remains: bool, replaced: bool
+    why: str, snapshots: list[Snapshot], *, remains: bool, replaced: bool | None
 ) -> None:
     """The token is one ahead of the last snapshot: that alone says nothing."""
     found = is_replaced(snapshots, token="me", epoch=3, last_snapshot=5, remains=lambda: remains)
@@ -116,12 +118,12 @@ def test_before_the_first_commit() -> None:
     [
         ("it is there", history((6, {}, "replace"), (5, {EPOCH_MARK: OURS}, "append")), False),
         ("an older one of ours is the newest", history((6, {}, "replace"), (4, {EPOCH_MARK: "me:1"}, "append")), True),
-        ("expired, none of ours is left", history((9, {EPOCH_MARK: OTHERS}, "append")), False),
+        ("expired, none of ours is left", history((9, {EPOCH_MARK: OTHERS}, "append")), None),
         ("known from its beginning", [FIRST], True),
         ("without a snapshot", [], True),
     ],
 )
-def test_an_epoch_that_the_token_tells(why: str, snapshots: list[Snapshot], *, gone: bool) -> None:
+def test_an_epoch_that_the_token_tells(why: str, snapshots: list[Snapshot], *, gone: bool | None) -> None:
     """Its snapshot has been rolled back where the history is known without it; one that was cut off does not tell."""
     assert has_gone(snapshots, token="me", epoch=2) is gone, why
 
