@@ -67,11 +67,32 @@ def together(tables: Tables, table: LakeTable) -> None:
     table.sql(f"CREATE TABLE lake.{tables.db}.other (id BIGINT NOT NULL, v BIGINT) USING iceberg LOCATION '{place}'")
 
 
-@pytest.mark.parametrize("how", [registered, inside, together])
+def sent(place: str) -> Callable[[Tables, LakeTable], None]:
+    """By a property of the other table, whose own folder is elsewhere."""
+
+    def how(tables: Tables, table: LakeTable) -> None:
+        made = f"CREATE TABLE lake.{tables.db}.other (id BIGINT NOT NULL, v BIGINT) USING iceberg"
+        table.sql(f"{made} TBLPROPERTIES ({place.format(f'file:{folder(table)}/data')})")
+
+    return how
+
+
+PLACES = {
+    "data": "'write.data.path' = '{}'",
+    "metadata": "'write.metadata.path' = '{}'",
+}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [registered, inside, together, *(pytest.param(sent(place), id=f"sent {what}") for what, place in PLACES.items())],
+)
 def test_files_of_another_table_stay(
     tables: Tables, how: Callable[[Tables, LakeTable], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whose folder is the same, or inside: its rows can still be read, and the log says why nothing was removed."""
+    """Whose folder is the same, or inside, or whose properties send its files there: its rows can still be read, and
+    the log says why nothing was removed.
+    """
     table = tables.make()
     table.commit([(INS, 1, 1)])
     how(tables, table)

@@ -7,7 +7,7 @@ Must not know: when they are looked for.
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -64,7 +64,11 @@ def _shared_with(iceberg: Iceberg, name: tuple[str, str], table: Java) -> str | 
     for other in _others(iceberg, name):
         try:
             theirs = iceberg.load(*other)
-            places = [str(theirs.location()), str(theirs.operations().current().metadataFileLocation())]
+            places = [
+                str(theirs.location()),
+                str(theirs.operations().current().metadataFileLocation()),
+                *told_places(iceberg.properties(theirs)),
+            ]
         except (SyncError, *JAVA_ERRORS) as error:
             return f"perhaps table {'.'.join(other)}, which cannot be read: {words(error)}"
         if any(overlap(location, place) for place in places):
@@ -99,6 +103,11 @@ def sharing(found: Iterable[str], location: str) -> str | None:
     inside = (path for path in found if path.endswith(METADATA) and not _within(path, location).startswith("metadata/"))
     stranger = next(inside, None)
     return None if stranger is None else f"the table of {stranger}"
+
+
+def told_places(properties: Mapping[str, str]) -> list[str]:
+    """The folders outside of its own to which a table's properties send its files."""
+    return [value for key, value in properties.items() if key.startswith("write.") and key.endswith(".path")]
 
 
 def overlap(location: str, other: str) -> bool:

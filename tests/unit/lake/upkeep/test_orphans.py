@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncmgr.lake.upkeep.orphans import overlap, sharing
+from syncmgr.lake.upkeep.orphans import overlap, sharing, told_places
 
 HERE = "file:///lake/db/t-1"
 
@@ -37,3 +37,14 @@ def test_places_that_meet(other: str, *, meets: bool) -> None:
 def test_metadata_of_another_table(path: str, *, shares: bool) -> None:
     """Those of the table itself are in one folder."""
     assert (sharing([path], HERE) is not None) is shares
+
+
+def test_places_that_properties_name() -> None:
+    """Whichever of them Iceberg uses, now or later; no other property is a place."""
+    paths = {
+        "write.data.path": "/a",
+        "write.metadata.path": "/b",
+        "write.object-storage.path": "/c",
+        "write.folder-storage.path": "/d",
+    }
+    assert told_places({"write.format.default": "parquet", **paths, "their.path": "/e"}) == list(paths.values())
