@@ -4,7 +4,8 @@ Owns: what the operator does about it.
 Must not know: what they mean.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,6 +15,12 @@ from syncmgr.lake.cures import in_catalog
 from syncmgr.lake.iceberg.transactions import LONGEST_WAIT_SECOND, MAX_WAIT, MIN_WAIT, bad_retries, waits_long
 
 UNREADABLE: Final = ("NumberFormatException", "timeout value is negative")  # Java's words
+BLAMED: Final = {  # in Iceberg's words: a property by its value, or by its name
+    "number": re.compile('For input string: "(.*?)"', re.DOTALL),
+    "class": re.compile(r"implementation (\S+) of interface org\.apache\.iceberg\."),
+    "property": re.compile("Property '([^']+)' has been deprecated"),
+}
+OURS: Final = "syncmgr."
 
 
 @contextmanager
@@ -27,10 +34,19 @@ def as_written(db: str, table: str, key: str) -> Iterator[None]:
         raise SyncError(Code.FOREIGN_CHANGE, table=f"{db}.{table}", reason=reason) from error
 
 
-def refuse_bad_retries(text: str, db: str, table: str, properties: Callable[[str], str | None]) -> None:
-    """`text`: of an error of Iceberg. Raises FOREIGN_CHANGE if it cannot read how often it is to repeat a commit."""
-    if any(word in text for word in UNREADABLE):
-        _refuse_bad(db, table, properties)
+def refuse_unreadable(text: str, db: str, table: str, properties: Callable[[], Mapping[str, str]]) -> None:
+    """`text`: of an error of Iceberg. Raises FOREIGN_CHANGE if that is about the value of one of its own properties, or
+    it cannot read how often it is to repeat a commit.
+    """
+    told = {what: match[1] for what, pattern in BLAMED.items() if (match := pattern.search(text)) is not None}
+    if not told and not any(word in text for word in UNREADABLE):
+        return
+    found = properties()
+    _refuse_bad(db, table, found.get)
+    for what, blamed in told.items():
+        bad = sorted(key for key, value in found.items() if blamed in {key, value} and not key.startswith(OURS))
+        if bad:
+            raise _unset(db, table, bad, f"{', '.join(bad)} = {found[bad[0]]!r} is no {what} that Iceberg takes")
 
 
 def _refuse_bad(db: str, table: str, properties: Callable[[str], str | None]) -> None:

@@ -242,3 +242,23 @@ def test_no_table_makes_the_upkeep_of_others_wait(tables: Tables, wait: str) -> 
     cured(table, lambda: tended(table))
     until(lambda: Kind.COMPACT in {ran.kind for ran in tended(table)}, why="it is compacted")
     assert len(table.rows()) == 30
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("commit.manifest.target-size-bytes", "8MB"),
+        ("commit.manifest.min-count-to-merge", "many"),
+        ("write.summary.partition-limit", "x"),
+    ],
+)
+def test_what_iceberg_cannot_read_of_its_own_properties(tables: Tables, key: str, value: str) -> None:
+    """Whichever it is, the message names it and how it is removed, and the commit goes on after that."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    table.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('{key}' = '{value}')")
+    commit = table.prepared([(UPD, 1, 9), (INS, 2, 2)])
+    cured(table, lambda: table.apply(commit))
+    assert table.stray_files() == set()
+    table.apply(commit)
+    assert table.rows() == [(1, 9), (2, 2)]

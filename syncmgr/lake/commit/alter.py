@@ -36,7 +36,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.own_properties import refuse_bad_retries
+from syncmgr.lake.own_properties import refuse_unreadable
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
@@ -74,8 +74,8 @@ class Alter:
                     return self._attempt(loaded)
             except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
-                    name, properties = (self._alter.db, self._alter.table), partial(self._iceberg.property, loaded)
-                    refuse_bad_retries(text_of(error), *name, properties)
+                    name, properties = (self._alter.db, self._alter.table), partial(self._iceberg.properties, loaded)
+                    refuse_unreadable(text_of(error), *name, properties)
                     refuse_old_clock(self._iceberg, self._loaded, self._label)
                     raise_for(error)
                 logger.info("change of schema refused, trying again: %s", java_class(error))

@@ -35,7 +35,7 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
-from syncmgr.lake.own_properties import refuse_bad_retries
+from syncmgr.lake.own_properties import refuse_unreadable
 from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 
@@ -74,7 +74,7 @@ class Commit:
                 if java_class(error) not in REFUSED:
                     with self._files.discarding():
                         refuse_old_format(text_of(error), *self._name)
-                        refuse_bad_retries(text_of(error), *self._name, partial(self._iceberg.property, table))
+                        refuse_unreadable(text_of(error), *self._name, partial(self._iceberg.properties, table))
                     self._files.give_up()
                     refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
                     raise_for(error)

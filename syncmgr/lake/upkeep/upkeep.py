@@ -24,8 +24,8 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
-from syncmgr.lake.own_properties import refuse_long_waits
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, words
+from syncmgr.lake.own_properties import refuse_long_waits, refuse_unreadable
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, text_of, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
@@ -268,7 +268,11 @@ class TableUpkeep:
         """All tables share a thread: none may make it wait."""
         table = iceberg.load(self._db, self._table)
         refuse_long_waits(self._db, self._table, lambda key: iceberg.property(table, key))
-        return work()
+        try:
+            return work()
+        except JAVA_ERRORS as error:
+            refuse_unreadable(text_of(error), self._db, self._table, lambda: iceberg.properties(table))
+            raise
 
     def _follow_up(self, iceberg: Iceberg) -> int:
         self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))

@@ -469,6 +469,9 @@ class IcebergModel:
     def property(self, table: Table, key: str) -> str | None:
         return table.meta.properties.get(key)
 
+    def properties(self, table: Table) -> dict[str, str]:
+        return dict(table.meta.properties)
+
     def token(self, table: Table, key: str) -> int:
         return int(self.property(table, key) or 0)
 

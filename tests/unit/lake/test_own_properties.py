@@ -1,0 +1,38 @@
+"""What is said about a property that Iceberg cannot read."""
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.own_properties import refuse_unreadable
+
+BAD = {
+    "commit.manifest.target-size-bytes": "8MB",
+    "syncmgr.x": "8MB",
+    "write.location-provider.impl": "a.B",
+    "c.path": "1",
+}
+NUMBER = 'java.lang.NumberFormatException: For input string: "{}"'
+CLASS = "Unable to find a constructor for implementation {} of interface org.apache.iceberg.io.LocationProvider."
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (NUMBER.format("8MB"), "commit.manifest.target-size-bytes"),
+        (NUMBER.format("8MB") + " under radix 16", "commit.manifest.target-size-bytes"),
+        (CLASS.format("a.B"), "write.location-provider.impl"),
+        ("Property 'c.path' has been deprecated and will be removed", "c.path"),
+    ],
+)
+def test_the_property_is_named(text: str, key: str) -> None:
+    """By its value, which Java repeats; none of ours is removed."""
+    with pytest.raises(SyncError) as caught:
+        refuse_unreadable(text, "d", "t", lambda: BAD)
+    assert caught.value.code is Code.FOREIGN_CHANGE
+    assert str(caught.value).endswith(f"type in Spark: ALTER TABLE lake.`d`.`t` UNSET TBLPROPERTIES ('{key}')")
+
+
+@pytest.mark.parametrize("text", [NUMBER.format("9MB"), CLASS.format("a.C"), "a number 8MB", ""])
+def test_no_property_is_blamed_for_another_error(text: str) -> None:
+    """Nothing is read for an error of another kind."""
+    refuse_unreadable(text, "d", "t", lambda: BAD if text.startswith(("java", "Unable")) else {}["read"])
