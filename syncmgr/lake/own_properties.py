@@ -21,6 +21,7 @@ BLAMED: Final = {  # in Iceberg's words: a property by its value, or by its name
     "property": re.compile("Property '([^']+)' has been deprecated"),
 }
 OURS: Final = "syncmgr."
+GC_ENABLED: Final = "gc.enabled"
 
 
 @contextmanager
@@ -61,6 +62,14 @@ def refuse_long_waits(db: str, table: str, properties: Callable[[str], str | Non
     if waits_long(properties):
         reason = f"{MIN_WAIT} and {MAX_WAIT} make each commit that meets another wait for more than"
         raise _unset(db, table, [MIN_WAIT, MAX_WAIT], f"{reason} {LONGEST_WAIT_SECOND:g} s")
+
+
+def refuse_no_removal(db: str, table: str, properties: Callable[[str], str | None]) -> None:
+    """Raises FOREIGN_CHANGE if nothing of the table may be removed, which Iceberg only says when it is asked to."""
+    value = properties(GC_ENABLED)
+    if value is not None and value.lower() != "true":
+        reason = f"{GC_ENABLED} = {value!r} keeps all of its old snapshots and the files that no snapshot names"
+        raise _unset(db, table, [GC_ENABLED], reason)
 
 
 def _unset(db: str, table: str, keys: list[str], reason: str) -> SyncError:

@@ -14,8 +14,10 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import AddField, LakeChange, RenameField
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.keys import local
+from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.upkeep import Kind, Ran
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
 from tests.support.until import PATIENCE, until
@@ -262,3 +264,21 @@ def test_what_iceberg_cannot_read_of_its_own_properties(tables: Tables, key: str
     assert table.stray_files() == set()
     table.apply(commit)
     assert table.rows() == [(1, 9), (2, 2)]
+
+
+def test_a_table_of_which_nothing_may_be_removed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expiry says why it does nothing, as often as it is asked and without any work; it comes once the property is
+    away.
+    """
+    monkeypatch.setattr(upkeep, "OLD_SNAPSHOTS", 3)
+    table = tables.make()
+    for number in range(5):
+        table.commit([(INS, number, number)])
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('gc.enabled' = 'false')")
+    table.lake._upkeep_of(table.db, table.name)._committed_at = -1000.0
+    kept = Kept(point=table.last_snapshot)
+    with pytest.raises(SyncError, match="of its old snapshots"):
+        table.lake.expire(table.db, table.name, kept)
+    cured(table, lambda: table.lake.expire(table.db, table.name, kept))
+    assert table.lake.upkeep_log(table.db, table.name) == ()
+    assert [(ran.kind, ran.done) for ran in table.lake.expire(table.db, table.name, kept)] == [(Kind.EXPIRE, 4)]

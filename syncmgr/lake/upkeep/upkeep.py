@@ -24,7 +24,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
-from syncmgr.lake.own_properties import refuse_long_waits, refuse_unreadable
+from syncmgr.lake.own_properties import refuse_long_waits, refuse_no_removal, refuse_unreadable
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, text_of, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
@@ -180,8 +180,10 @@ class TableUpkeep:
         return self._do(work, lambda: self._due(iceberg), self._files)
 
     def expire(self, iceberg: Iceberg, session: SparkSession, kept: Kept) -> tuple[Ran, ...]:
-        """The same with the snapshots. `kept`: which must stay."""
-        oldest = iceberg.oldest_kept(iceberg.load(self._db, self._table), kept)
+        """The same with the snapshots. `kept`: which must stay. Raises FOREIGN_CHANGE if the table forbids it."""
+        table = iceberg.load(self._db, self._table)
+        refuse_no_removal(self._db, self._table, lambda key: iceberg.property(table, key))
+        oldest = iceberg.oldest_kept(table, kept)
         work: dict[Kind, Work] = {
             Kind.EXPIRE: lambda: (
                 0 if oldest is None else self._patient(iceberg, lambda: self._expire(iceberg, session, oldest))

@@ -1,9 +1,11 @@
 """What is said about a property that Iceberg cannot read."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.own_properties import refuse_unreadable
+from syncmgr.lake.own_properties import refuse_no_removal, refuse_unreadable
 
 BAD = {
     "commit.manifest.target-size-bytes": "8MB",
@@ -36,3 +38,10 @@ def test_the_property_is_named(text: str, key: str) -> None:
 def test_no_property_is_blamed_for_another_error(text: str) -> None:
     """Nothing is read for an error of another kind."""
     refuse_unreadable(text, "d", "t", lambda: BAD if text.startswith(("java", "Unable")) else {}["read"])
+
+
+@pytest.mark.parametrize(("value", "refused"), [(None, False), ("TRUE", False), ("false", True), ("yes", True)])
+def test_what_forbids_removal(value: str | None, *, refused: bool) -> None:
+    """Java takes for true what is that word, and nothing else."""
+    with pytest.raises(SyncError, match="enabled") if refused else nullcontext():
+        refuse_no_removal("d", "t", lambda _key: value)
