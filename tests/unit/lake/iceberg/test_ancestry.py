@@ -88,14 +88,14 @@ def test_after_a_statement_that_makes_no_snapshot(
 @pytest.mark.parametrize(
     ("why", "sequences", "replaced"),
     [
-        ("expired: all that is left is newer", [9, 8], False),
+        ("expired: all that is left is newer", [9, 8], None),
         ("rolled back to an older one of others", [6], True),
         ("rolled back, and written to by others since", [8, 6], True),
-        ("of an earlier version, which stored no number", [], False),
+        ("of an earlier version, which stored no number", [], None),
     ],
 )
 def test_the_order_of_commits_tells_a_roll_back_from_an_expiry(
-    why: str, sequences: list[int], *, replaced: bool
+    why: str, sequences: list[int], *, replaced: bool | None
 ) -> None:
     """What was committed before our last commit is behind it in the history, or that one is gone."""
     snapshots = [
