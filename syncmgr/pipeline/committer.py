@@ -138,7 +138,8 @@ class Committer:
         passing(CrashPoint.EPOCH_STAGED)
         self.laggards.rejoin()
         before = self._ledger.last_epoch()
-        self._settled = before is None or before.end.whole
+        # an intent of an earlier process may be whole by what was known before a RESYNC
+        self._settled = before is None or (before.end.whole and self._consistent(before.end))
         self._ledger.add_intent(epoch)
         passing(CrashPoint.INTENT_STORED)
         if before is not None:
