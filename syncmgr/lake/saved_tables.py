@@ -40,9 +40,11 @@ class IcebergFiles:
         return catalog_file.drop_views(catalog)
 
     def move(self, catalog: Path, new: Path, movable: Movable) -> None:
-        """Files whose length others record are rewritten first."""
+        """Files whose length others record are rewritten first, each once: the metadata of a table may be previous ones
+        of another.
+        """
         move = Move(old=self._folder.old, new=new)
-        files = [*self._files(catalog).values(), *self._previous(catalog).values()]
+        files = (self._previous(catalog) | self._files(catalog)).values()
         lengths: dict[str, int] = {}
         for kind in ORDER:
             for named in (each for each in files if each.kind is kind):

@@ -152,3 +152,17 @@ def test_a_file_elsewhere_that_was_deleted_is_refused_while_a_snapshot_names_it(
     assert house.rows() == [1, 2]
     words = f"of table 'shop.orders' .*'{tmp_path}/elsewhere/.*' is not in "
     assert_is_refused(Code.BACKUP_LACKS, words, lambda: house.back_up(tmp_path / "copy"))
+
+
+def test_a_table_made_of_older_metadata_of_another_comes_back_elsewhere(house: House, tmp_path: Path) -> None:
+    """Of which they are previous ones: they are rewritten once."""
+    older = house.table.metadata_location
+    house.table.append(THEIRS)
+    house.catalog.register_table("shop.second", older)
+    house.back_up(tmp_path / "copy")
+    house.close()
+    shutil.rmtree(house.var)
+    other = House(tmp_path / "other place")
+    other.restore(tmp_path / "copy")
+    assert sorted(rows(other, "lake", "shop", "orders")) == [1, 2, 77]
+    assert rows(other, "lake", "shop", "second") == [1, 2]
