@@ -12,7 +12,7 @@ from syncmgr.config.settings import SETTINGS, find
 ROOT: Final = Path(__file__).parents[2]
 HELD: Final[Mapping[str, str]] = {
     "the existing rows, and then every change in the binlog of MySQL or MariaDB": "acceptance/test_snapshot.py",
-    "the changes from a canal server or cluster": "contract/test_canal_cluster.py",
+    "the changes from a canal server or cluster": "contract/canal/test_canal_cluster.py",
     "DDL statements of the source": "acceptance/test_ddl.py",
     "Iceberg tables with and without keys": "acceptance/test_main_job.py::test_the_tables_are_open",
     "columns, expressions and WHERE per table": "acceptance/test_main_job.py::"
