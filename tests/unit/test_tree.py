@@ -67,7 +67,7 @@ RECORDS = {
     "syncmgr/job/channel/description.py:ChannelDescription": 20,
     "syncmgr/sources/mysql/description.py:MysqlDescription": 17,
     "syncmgr/job/sync_job.py:SyncJob": 18,
-    "syncmgr/job/epoch.py:ChannelCommit": 16,
+    "syncmgr/job/epoch.py:ChannelCommit": 17,
 }
 
 

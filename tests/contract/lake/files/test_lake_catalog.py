@@ -103,7 +103,7 @@ def test_no_file_of_a_dropped_table_goes_before_the_catalog_is_on_the_disk(table
         raise OSError(5, "Input/output error")
 
     with pytest.raises(OSError, match="Input/output"):
-        iceberg.drop_table(tables.db, table.name, Drops(folder=tables.folder / "dropped", sync=lose))
+        iceberg.drop_table(tables.db, table.name, Drops(folder=tables.folder / "dropped", sync=lose, tables=dict))
     assert files
     assert sorted(location.rglob("*")) == files
 

@@ -15,7 +15,7 @@ from pyiceberg.table import StaticTable
 from syncmgr.backup.restore import restore
 from syncmgr.config import settings
 from syncmgr.errors import Code
-from tests.contract.test_backup import ROWS, House, assert_is_refused
+from tests.contract.meta.test_backup import ROWS, House, assert_is_refused
 
 THEIRS = pa.table({"id": [77]})
 
