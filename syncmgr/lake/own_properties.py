@@ -21,6 +21,7 @@ BLAMED: Final = {  # in Iceberg's words: a property by its value, or by its name
     "property": re.compile("Property '([^']+)' has been deprecated"),
 }
 OURS: Final = "syncmgr."
+READ_BY_ICEBERG: Final = ("write.", "commit.", "read.", "history.")
 GC_ENABLED: Final = "gc.enabled"
 
 
@@ -45,9 +46,14 @@ def refuse_unreadable(text: str, db: str, table: str, properties: Callable[[], M
     found = properties()
     _refuse_bad(db, table, found.get)
     for what, blamed in told.items():
-        bad = sorted(key for key, value in found.items() if blamed in {key, value} and not key.startswith(OURS))
+        bad = sorted(key for key, value in found.items() if blamed in {key, value} and _is_read(key, blamed))
         if bad:
             raise _unset(db, table, bad, f"{', '.join(bad)} = {found[bad[0]]!r} is no {what} that Iceberg takes")
+
+
+def _is_read(key: str, blamed: str) -> bool:
+    """Whether Iceberg may have read that property: many have no value at all."""
+    return key.startswith(READ_BY_ICEBERG) if not blamed else not key.startswith(OURS)
 
 
 def _refuse_bad(db: str, table: str, properties: Callable[[str], str | None]) -> None:

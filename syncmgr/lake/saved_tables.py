@@ -4,6 +4,7 @@ Owns: the errors of a walk over them if a file is not as it should be, and the o
 Must not know: the caller.
 """
 
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +62,9 @@ class IcebergFiles:
         """Raises BACKUP_LACKS."""
         for name, pointer in catalog_file.pointers(catalog).items():
             metadata = Named(kind=Kind.METADATA, location=pointer.location)
-            for named in (self._tables.files(metadata) | self._previous_of(pointer)).values():
+            with _told(_table(name), pointer.location):
+                every = self._tables.files(metadata) | self._previous_of(pointer)
+            for named in every.values():
                 with _told(_table(name), named.location):
                     rewritten(named, self.path(named.location), self._folder, {})
             if pointer.previous is not None:
@@ -129,5 +132,5 @@ def _told(what: str, location: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, struct.error) as error:  # the last two: a file that is not whole
         raise SyncError(Code.BACKUP_LACKS, path=location, what=what, reason=error) from error

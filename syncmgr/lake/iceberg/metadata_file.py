@@ -8,6 +8,8 @@ import gzip
 import json
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,16 +20,14 @@ PACKED: Final = (".gz.metadata.json", ".metadata.json.gz")  # the second by writ
 def read(path: Path) -> dict[str, Any]:
     """Raises OSError; ValueError if it is not whole."""
     content = path.read_bytes()
-    try:
+    with _whole(path):
         found: dict[str, Any] = json.loads(gzip.decompress(content) if _is_packed(path) else content)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"'{path.name}' is not whole: {error}") from error
     return found
 
 
 def uuid(path: Path) -> str:
     """Of the table: that of all names that it has. Raises as `read`."""
-    with (gzip.open if _is_packed(path) else open)(path, "rb") as file:
+    with _whole(path), (gzip.open if _is_packed(path) else open)(path, "rb") as file:
         found = re.search(rb'"table-uuid"\s*:\s*"([^"]+)"', file.read(HEAD_BYTES))
     if found is not None:
         return found[1].decode()
@@ -41,6 +41,14 @@ def content(path: Path, metadata: dict[str, Any]) -> bytes:
     """What the file at `path` must hold."""
     text = json.dumps(metadata).encode()
     return gzip.compress(text, mtime=0) if _is_packed(path) else text
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"'{path.name}' is not whole: {error}") from error
 
 
 def _is_packed(path: Path) -> bool:

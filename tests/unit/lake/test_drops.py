@@ -33,11 +33,16 @@ def test_the_same_table_is_known_wherever_it_is(tmp_path: Path, name: str, befor
     assert sharing(tables, "mine", metadata) == "d.second"
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", None])
-def test_what_cannot_be_read_is_judged_by_its_folder(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize("name", ["v.metadata.json", "v.gz.metadata.json"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", gzip.compress(b"{}")[:9], gzip.compress(b"{}")[:-9], None],
+    ids=["empty", "cut", "list", "cut head of gzip", "cut gzip", "gone"],
+)
+def test_what_cannot_be_read_is_judged_by_its_folder(tmp_path: Path, name: str, content: bytes | None) -> None:
     """It may be the same table; a broken one elsewhere keeps no files."""
     for folder in ("here", "elsewhere"):
-        pointer = pointed(tmp_path / folder, "mine")
+        pointer = pointed(tmp_path / folder, "mine", name)
         path = Path(pointer.location.removeprefix("file:"))
         if content is None:
             path.unlink()

@@ -12,6 +12,7 @@ BAD = {
     "syncmgr.x": "8MB",
     "write.location-provider.impl": "a.B",
     "c.path": "1",
+    "comment": "",
 }
 NUMBER = 'java.lang.NumberFormatException: For input string: "{}"'
 CLASS = "Unable to find a constructor for implementation {} of interface org.apache.iceberg.io.LocationProvider."
@@ -34,7 +35,7 @@ def test_the_property_is_named(text: str, key: str) -> None:
     assert str(caught.value).endswith(f"type in Spark: ALTER TABLE lake.`d`.`t` UNSET TBLPROPERTIES ('{key}')")
 
 
-@pytest.mark.parametrize("text", [NUMBER.format("9MB"), CLASS.format("a.C"), "a number 8MB", ""])
+@pytest.mark.parametrize("text", [NUMBER.format("9MB"), NUMBER.format(""), CLASS.format("a.C"), "a number 8MB", ""])
 def test_no_property_is_blamed_for_another_error(text: str) -> None:
     """Nothing is read for an error of another kind."""
     refuse_unreadable(text, "d", "t", lambda: BAD if text.startswith(("java", "Unable")) else {}["read"])
