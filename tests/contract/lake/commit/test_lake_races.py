@@ -18,7 +18,7 @@ from tests.support.until import until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
-MOST_CALLS = 60
+MOST_CALLS = 90
 SOME = pytest.param(False, id="some calls")
 EACH = pytest.param(True, id="each call", marks=pytest.mark.long)
 
