@@ -449,9 +449,12 @@ class IcebergModel:
         wanted, snap = set(marks), table.meta.current
         while snap is not None:
             found = {mark: value for mark, value in snap.marks.items() if mark in wanted}
-            yield Snapshot(id=snap.id, parent=snap.parent, operation=snap.kind, marks=found)
+            yield Snapshot(id=snap.id, parent=snap.parent, operation=snap.kind, marks=found, sequence=snap.sequence)
             known = {**older, **table.meta.known}
             snap = None if snap.parent is None else known.get(snap.parent)
+
+    def sequence(self, table: Table, snapshot: int) -> int:
+        return {**table.catalog.known, **table.meta.known}[snapshot].sequence
 
     def marks_of_all(self, table: Table, mark: str) -> frozenset[str]:
         known = {**table.catalog.known, **table.meta.known}
