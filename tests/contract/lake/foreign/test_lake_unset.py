@@ -175,7 +175,7 @@ def removed(table: LakeTable) -> None:
 
 @pytest.mark.parametrize("between", [rows_only, no_rows, statement])
 @pytest.mark.parametrize(
-    "forget", [removed, emptied("{}"), emptied('{"id": 1}')], ids=["removed", "emptied", "set back"]
+    "forget", [removed, emptied("{{}}"), emptied('{{"id": 1}}')], ids=["removed", "emptied", "set back"]
 )
 def test_a_column_that_was_replaced_is_noticed(
     tables: Tables, forget: Callable[[LakeTable], None], between: Callable[[LakeTable], None]
@@ -192,7 +192,7 @@ def test_a_column_that_was_replaced_is_noticed(
     refused(table, table.prepared([(INS, 3, 3)]))
 
 
-@pytest.mark.parametrize("forget", [removed, emptied("{}")], ids=["removed", "emptied"])
+@pytest.mark.parametrize("forget", [removed, emptied("{{}}")], ids=["removed", "emptied"])
 def test_columns_that_are_what_they_were_go_on(tables: Tables, forget: Callable[[LakeTable], None]) -> None:
     """The next commit puts the property back, and it counts from then on."""
     table = tables.make()
