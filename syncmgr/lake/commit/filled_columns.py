@@ -96,7 +96,7 @@ def carried_columns(
     own, there = columns_property(commit.token), ids_of((f.name, f.id) for f in iceberg.layout(after).fields)
     keys = [key for key in iceberg.properties(after) if key.startswith(COLUMNS)]
     known = {key: _told(iceberg, after, commit, key) for key in keys}
-    if own not in known:
+    if not known.get(own):  # or another engine has emptied it
         seen = _recalled(iceberg, before, commit)
         known |= {own: seen} if seen else {}
     return {key: columns_text(carried(ids, changes, there)) for key, ids in known.items()}
