@@ -73,6 +73,7 @@ def pointing(table: LakeTable, location: str) -> Iterator[None]:
             catalog.execute(set_to, (*before, *name))
 
 
+@pytest.mark.long  # Iceberg repeats each loading of such a table for more than a minute
 @pytest.mark.parametrize("place", PLACES)
 def test_a_table_whose_metadata_are_elsewhere_is_said(tables: Tables, place: str) -> None:
     """Whatever is done with it, the message names both places; once the catalog has it back, it goes on."""
