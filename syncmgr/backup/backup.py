@@ -33,6 +33,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import lock_of
+from syncmgr.lake.opening import saved_tables
 from syncmgr.lake.registry import FORMAT
 from syncmgr.meta.database.engine import META_FILE
 from syncmgr.meta.staged import staged_files
@@ -93,7 +94,7 @@ class Backup:
     def __init__(self, here: Places, folder: Path, say: Callable[[str], None]) -> None:
         self._here, self._folder, self._say = here, folder, say
         self._meta, self._catalog = folder / META / META_FILE, folder / LAKE / here.catalog.name
-        self._lake = FORMAT.saved(here.lake_dir, self._pin_of_lake)
+        self._lake = saved_tables(FORMAT, here.lake_dir, self._pin_of_lake)
 
     def run(self, beside: Mapping[str, Path]) -> None:
         """`beside`: small files that are copied, by their path in the backup."""
@@ -200,4 +201,4 @@ class Backup:
     def _check(self) -> None:
         """The copy is whole by itself."""
         if self._catalog.exists():
-            FORMAT.saved(self._here.lake_dir, lambda path: self._folder / LAKE / path).files(self._catalog)
+            saved_tables(FORMAT, self._here.lake_dir, lambda path: self._folder / LAKE / path).files(self._catalog)

@@ -21,6 +21,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfinished
 from syncmgr.host.moved_folder import Move
+from syncmgr.lake.opening import saved_tables
 from syncmgr.lake.port import SavedTables
 from syncmgr.lake.registry import FORMAT
 from syncmgr.meta.database.engine import META_FILE, refuse_unfit
@@ -134,7 +135,7 @@ class Restore:
         catalog = self._here.catalog
         if not catalog.exists():
             return
-        saved = FORMAT.saved(move.old, lambda path: move.new / path)
+        saved = saved_tables(FORMAT, move.old, lambda path: move.new / path)
         saved.move(catalog, move.new, lambda name: _movable(name, move))
 
     def _check(self) -> int:
@@ -149,7 +150,7 @@ class Restore:
         return self._tables().count(catalog)
 
     def _tables(self) -> SavedTables:
-        return FORMAT.saved(self._here.lake_dir, lambda path: self._here.lake_dir / path)
+        return saved_tables(FORMAT, self._here.lake_dir, lambda path: self._here.lake_dir / path)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.port import LakeTables
+from syncmgr.lake.registry import FORMAT
 
 ENGINES: Final = frozenset({"iceberg", "olap"})
 MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
@@ -82,9 +83,10 @@ class Catalog:
         return self._tables.is_other(db, name, token, last_snapshot)
 
     def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
-        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules.check` finds."""
+        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules` find."""
         table = defined(statement, _named(statement.table, db))
         table_rules.check(table)
+        table_rules.check_properties(table, FORMAT.properties)
         self._must_exist(table.db)
         if table.name in self._tables.tables(table.db):
             return as_note(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))

@@ -36,7 +36,7 @@ from syncmgr.fe.sources import Sources
 from syncmgr.host import log_files, log_output
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
 from syncmgr.host.private import without_secrets
-from syncmgr.lake.lake import Lake
+from syncmgr.lake.opening import OpenLake, open_lake
 from syncmgr.lake.registry import FORMAT
 from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.meta.codec import Vault
@@ -174,8 +174,9 @@ def _logs_of(settings: Settings) -> log_files.AuditState:
     return log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
 
 
-def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
-    return FORMAT.lake(
+def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:
+    return open_lake(
+        FORMAT,
         lake_dir=settings.folder("lake_dir"),
         jars_dir=jars_dir(settings),
         options=settings.spark,
@@ -188,7 +189,7 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
     )
 
 
-def _queries_of(settings: Settings, lake: Lake) -> Queries:
+def _queries_of(settings: Settings, lake: OpenLake) -> Queries:
     return Queries(
         lake.place,
         lake.make_catalog,

@@ -27,7 +27,7 @@ from syncmgr.job.snapshot import renewal
 from syncmgr.job.source import Can
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import TargetTable
-from syncmgr.lake.lake import Lake
+from syncmgr.lake.opening import OpenLake
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store
 from syncmgr.pipeline.known_history import KnownHistory
@@ -41,7 +41,7 @@ class Runs:
     """Makes one for each life of a job."""
 
     def __init__(
-        self, settings: Settings, sources: Sources, store: Store, catalog: Catalog, lake: Lake, pool: Executor
+        self, settings: Settings, sources: Sources, store: Store, catalog: Catalog, lake: OpenLake, pool: Executor
     ) -> None:
         self._settings, self._sources = settings, sources
         self._store, self._catalog, self._lake, self._pool = store, catalog, lake, pool

@@ -1,28 +1,31 @@
 """The table formats.
 
 Owns: which formats exist, and which one targets have.
-Must not know: how a table is written or read.
+Must not know: how a table is written or read, Spark.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from syncmgr.lake.lake import Lake
-from syncmgr.lake.port import SavedTables
-from syncmgr.lake.saved_tables import IcebergFiles
+from syncmgr.job.types.table_rules import Check
+from syncmgr.lake.target.table_properties import PROPERTIES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableFormat:
-    """`lake`: opens it for a frontend. `saved`: its tables as files; of a lake whose files name each other in a folder,
-    and where such a file is, by its relative path.
+    """`lake`, `saved`: where its classes are, which bring Spark with them; `opening` loads them. `properties`: those of
+    CREATE TABLE, under the format's own names.
     """
 
-    lake: Callable[..., Lake]
-    saved: Callable[[Path, Callable[[Path], Path]], SavedTables]
+    lake: str
+    saved: str
+    properties: Mapping[str, Check]
 
 
-FORMATS: Final[Mapping[str, TableFormat]] = {"iceberg": TableFormat(lake=Lake, saved=IcebergFiles)}
+FORMATS: Final[Mapping[str, TableFormat]] = {
+    "iceberg": TableFormat(
+        lake="syncmgr.lake.lake:Lake", saved="syncmgr.lake.saved_tables:IcebergFiles", properties=PROPERTIES
+    ),
+}
 FORMAT: Final = FORMATS["iceberg"]  # of all targets

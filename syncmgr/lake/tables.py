@@ -20,11 +20,11 @@ from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, columns_property, lacks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.storage import is_local, known_storage
-from syncmgr.lake.target_table import described, fields_of, folder_of, identifier_of, properties_of
+from syncmgr.lake.target.own_properties import as_written
+from syncmgr.lake.target.target_table import described, fields_of, folder_of, identifier_of, properties_of
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
 from syncmgr.config.settings import SETTINGS
 from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
-from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.registry import KINDS
 
 
@@ -220,7 +220,7 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
 [PROPERTIES ("key" = "value", ...)]""",
         says=f"""Creates an Iceberg table. With UNIQUE KEY changes are applied as upserts and deletes, else rows are
 appended. BUCKETS n with n > 1 partitions by a hash of the column.
-PROPERTIES takes {", ".join(f'"{name}"' for name in TABLE_PROPERTIES)}.""",
+PROPERTIES takes {", ".join(f'"{name}"' for name in FORMAT.properties)}.""",
         example="""CREATE TABLE demo.orders (id BIGINT NOT NULL, status VARCHAR(16), amount DECIMAL(12,2))
 UNIQUE KEY (id)""",
     ),

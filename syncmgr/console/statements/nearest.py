@@ -14,7 +14,7 @@ from syncmgr.console.authorization import Authorized
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.job_properties import JOB_PROPERTIES, PROPERTIES
 from syncmgr.job.source import BINLOG
-from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.registry import KINDS
 
 MOST_JOBS: Final = 3
@@ -88,7 +88,7 @@ def _homes() -> dict[str, list[str]]:
     binlog = {f'{BINLOG} with "type" = "{kind}"': [p.name for p in KINDS[kind].properties] for kind in KINDS}
     of_jobs = [*(p.name for p in JOB_PROPERTIES), *(s.name for s in SETTINGS if s.job)]
     others = [s.name for s in SETTINGS if not s.job]
-    return {**binlog, f"{PROPERTIES} of the job": of_jobs, "CREATE TABLE": list(TABLE_PROPERTIES), CONF: others}
+    return {**binlog, f"{PROPERTIES} of the job": of_jobs, "CREATE TABLE": list(FORMAT.properties), CONF: others}
 
 
 def _of_table(db: str, table: str, house: Authorized) -> str:

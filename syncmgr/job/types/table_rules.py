@@ -1,6 +1,6 @@
 """The rules of CREATE TABLE in the lake.
 
-Owns: which names, columns, keys, partitions and properties a table can have.
+Owns: which names, columns, keys and partitions a table can have, and how its properties are checked.
 Must not know: the table format, Spark, statements, the source.
 """
 
@@ -26,27 +26,7 @@ RESERVED: Final = frozenset({*_OF_READERS, *_OF_CHANGES, *_OF_STAGING})
 NAME_LENGTH: Final = 64  # MySQL's own bound
 
 
-def _codec(value: str) -> str | None:
-    known = ("zstd", "snappy", "gzip", "uncompressed")
-    return None if value in known else f"it must be one of {', '.join(known)}"
-
-
-def _format(value: str) -> str | None:
-    return None if value in {"2", "3"} else "it must be 2 or 3"
-
-
-def _size(value: str) -> str | None:
-    return None if value.isdecimal() and int(value) >= 1024 * 1024 else "it must be a number of bytes, at least 1048576"
-
-
-# Properties of CREATE TABLE, under the table format's own names; each check gives the reason why a value is wrong.
-PROPERTIES: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "format-version": _format,
-    "write.parquet.compression-codec": _codec,
-    "write.target-file-size-bytes": _size,
-}
-
-
+Check = Callable[[str], str | None]  # the reason why the value of a property is wrong
 RESERVED_DATABASES: Final = frozenset({"lake", "spark_catalog", "global_temp", "information_schema", "system"})
 
 
@@ -66,7 +46,10 @@ def check_name(name: str, what: str) -> None:
 
 
 def check(table: TargetTable) -> None:
-    """The rules of CREATE TABLE. Raises BAD_NAME, DUPLICATE_COLUMN, UNKNOWN_COLUMN, BAD_TABLE, PROPERTY_*."""
+    """All rules of CREATE TABLE but those of its properties.
+
+    Raises BAD_NAME, DUPLICATE_COLUMN, UNKNOWN_COLUMN, BAD_TABLE.
+    """
     check_name(table.db, "database")
     check_name(table.name, "table")
     _check_columns(table)
@@ -80,7 +63,6 @@ def check(table: TargetTable) -> None:
         _check_partition(table, transform)
     if len({_sameness(each) for each in transforms}) < len(transforms):
         raise _bad(table, "two partition transforms of one column say the same; of year, month, day and hour name one")
-    _check_properties(table)
 
 
 def _bad(table: TargetTable, reason: str) -> SyncError:
@@ -194,16 +176,17 @@ def _check_partition(table: TargetTable, transform: Transform) -> None:
         raise _bad(table, reason)
 
 
-def _check_properties(table: TargetTable) -> None:
+def check_properties(table: TargetTable, known: Mapping[str, Check]) -> None:
+    """`known`: those of the table format. Raises PROPERTY_TWICE, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     seen = set()
     for name, value in table.properties:
         if name in seen:
             raise SyncError(Code.PROPERTY_TWICE, name=name)
         seen.add(name)
-        if name not in PROPERTIES:
-            near = difflib.get_close_matches(name, list(PROPERTIES), n=1)
+        if name not in known:
+            near = difflib.get_close_matches(name, list(known), n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where="CREATE TABLE", hint=hint)
-        reason = PROPERTIES[name](value)
+        reason = known[name](value)
         if reason:
             raise SyncError(Code.PROPERTY_WRONG, name=name, value=value, reason=reason)

@@ -36,8 +36,8 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.own_properties import refuse_unreadable
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
+from syncmgr.lake.target.own_properties import refuse_unreadable
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 

@@ -35,9 +35,9 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
-from syncmgr.lake.own_properties import refuse_unreadable
 from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
+from syncmgr.lake.target.own_properties import refuse_unreadable
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 MOST_KEYS: Final = 4_000_000  # of a part, that are held in addition to the index; more use equality deletes

@@ -36,8 +36,8 @@ from syncmgr.lake.iceberg.ancestry import (
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import KEPT_VERSIONS, PREVIOUS_VERSIONS, Snapshot
-from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
+from syncmgr.lake.target.own_properties import as_written
 
 ADDED_ROWS: Final = "added-records"  # Iceberg's own words in a snapshot's summary
 ADDED_BYTES: Final = "added-files-size"

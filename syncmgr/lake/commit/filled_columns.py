@@ -23,8 +23,8 @@ from syncmgr.lake.commit.schema_change import outstanding
 from syncmgr.lake.iceberg.ancestry import COLUMNS, EPOCH_MARK, columns_property
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.target.own_properties import as_written
 
 
 def refuse_replaced_columns(iceberg: Iceberg, table: Java, channel: ChannelCommit) -> None:

@@ -32,10 +32,10 @@ from syncmgr.lake.cures import as_argument, in_catalog, rewriting
 from syncmgr.lake.iceberg.ancestry import COLUMNS
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
-from syncmgr.lake.own_properties import as_written
 from syncmgr.lake.spark.jvm import Java
 from syncmgr.lake.spark.launch import CATALOG
-from syncmgr.lake.target_types import TYPES, iceberg_type, kept_types
+from syncmgr.lake.target.own_properties import as_written
+from syncmgr.lake.target.target_types import TYPES, iceberg_type, kept_types
 
 GROWING: Final = frozenset({("int", "long"), ("float", "double")})
 OF_ROWS: Final = EmptyTable | FillField | DropTable

@@ -24,9 +24,9 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
-from syncmgr.lake.own_properties import refuse_long_waits, refuse_no_removal, refuse_unreadable
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, text_of, words
 from syncmgr.lake.spark.launch import CATALOG
+from syncmgr.lake.target.own_properties import refuse_long_waits, refuse_no_removal, refuse_unreadable
 from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold

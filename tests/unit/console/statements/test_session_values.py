@@ -14,7 +14,7 @@ from syncmgr.console.statements.time_zone import clock
 from syncmgr.console.statements.variables import Variables
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.job_properties import JOB_PROPERTIES
-from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.registry import KINDS
 from syncsql import CreateTable, parse
 
@@ -101,7 +101,7 @@ NAMED = {
         *(each.name for each in SETTINGS if each.job),
     ],
     "ALTER SYNC JOB": [each.name for each in JOB_PROPERTIES],
-    "CREATE TABLE": list(TABLE_PROPERTIES),
+    "CREATE TABLE": list(FORMAT.properties),
     "GRANT": list(Privilege),
     "ADMIN SET FRONTEND CONFIG": [each.name for each in SETTINGS if each.mutable],
 }

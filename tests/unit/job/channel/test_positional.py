@@ -8,7 +8,7 @@ from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn
 from syncmgr.job.channel.positional import check_told, plan_positional, source_names, untold
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetType
-from syncmgr.lake.target_types import iceberg_type
+from syncmgr.lake.target.target_types import iceberg_type
 from tests.unit.job.factories import make_target
 
 ID = SourceColumn(name="no", type="bigint", nullable=False, key=1)

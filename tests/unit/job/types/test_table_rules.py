@@ -25,7 +25,6 @@ def test_a_good_table_is_accepted() -> None:
     table_rules.check(table())
     table_rules.check(table(keys=("at", "id"), partition=("day(at)", "bucket(4, id)")))
     table_rules.check(table(keys=(), duplicate_key=("v",), partition=("hour(at)",)))
-    table_rules.check(table(properties=(("write.parquet.compression-codec", "zstd"),)))
 
 
 BAD = [
@@ -42,10 +41,6 @@ BAD = [
     ({"partition": ("bucket(4, nope)",)}, Code.UNKNOWN_COLUMN),
     ({"partition": ("bucket(4, id)", "bucket(8, id)")}, Code.BAD_TABLE),
     ({"partition": ("day(at)", "hour(at)"), "keys": ("at",)}, Code.BAD_TABLE),
-    ({"properties": (("write.parquet.compression-code", "zstd"),)}, Code.PROPERTY_UNKNOWN),
-    ({"properties": (("write.parquet.compression-codec", "rar"),)}, Code.PROPERTY_WRONG),
-    ({"properties": (("write.target-file-size-bytes", "1"),)}, Code.PROPERTY_WRONG),
-    ({"properties": (("write.target-file-size-bytes", "9999999"),) * 2}, Code.PROPERTY_TWICE),
 ]
 
 

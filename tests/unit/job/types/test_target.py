@@ -5,7 +5,7 @@ import pytest
 from syncmgr.errors import SyncError
 from syncmgr.job.types import target
 from syncmgr.job.types.schema import TargetType
-from syncmgr.lake.target_types import from_iceberg, iceberg_type
+from syncmgr.lake.target.target_types import from_iceberg, iceberg_type
 
 WORDS = [
     "BOOLEAN",

@@ -6,7 +6,7 @@ import syncsql
 from syncmgr.control.catalog import defined, statement_of
 from syncmgr.job.types import table_rules
 from syncmgr.lake.iceberg.layout import Layout, PartitionField
-from syncmgr.lake.target_table import described, fields_of, identifier_of, properties_of
+from syncmgr.lake.target.target_table import described, fields_of, identifier_of, properties_of
 
 STATEMENTS = [
     "CREATE TABLE d.t (id BIGINT NOT NULL, v INT) UNIQUE KEY(id)",

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.own_properties import refuse_no_removal, refuse_unreadable
+from syncmgr.lake.target.own_properties import refuse_no_removal, refuse_unreadable
 
 BAD = {
     "commit.manifest.target-size-bytes": "8MB",

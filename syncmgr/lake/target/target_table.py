@@ -25,8 +25,9 @@ from syncmgr.lake.iceberg.layout import (
     Layout,
     PartitionField,
 )
-from syncmgr.lake.own_properties import as_written
-from syncmgr.lake.target_types import TYPES, from_iceberg, iceberg_type, kept_types
+from syncmgr.lake.target.own_properties import as_written
+from syncmgr.lake.target.table_properties import PROPERTIES
+from syncmgr.lake.target.target_types import TYPES, from_iceberg, iceberg_type, kept_types
 
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
@@ -117,9 +118,7 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         partition=tuple(_described_transform(part, names) for part in layout.divisions if part.source_id in names),
         comment=properties.get(COMMENT, ""),
         properties=tuple(
-            (key, properties[key])
-            for key in table_rules.PROPERTIES
-            if properties.get(key, CREATED.get(key)) != CREATED.get(key)
+            (key, properties[key]) for key in PROPERTIES if properties.get(key, CREATED.get(key)) != CREATED.get(key)
         ),
         uuid=properties.get(UUID, ""),
         writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),

@@ -1,0 +1,60 @@
+"""What opens the tables of a format: a lake for a frontend, or their files for a backup.
+
+Owns: what a frontend requires of a lake besides the ports.
+Must not know: any table format.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Protocol, TypedDict, Unpack, cast
+
+from syncmgr.lake.port import Chunks, LakeTables, SavedTables, Upkeep
+from syncmgr.lake.registry import TableFormat
+from syncmgr.lake.spark.launch import LakePlace
+
+
+class LakeOptions(TypedDict):
+    """`jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, unchanged.
+    `environment`: variables for its JVM only. `progress` receives one line at a time while Spark starts.
+    `wait_second`: how long other calls wait for that. `index_dir`: where key indexes are kept between starts;
+    `index_max_bytes`: of all of them in memory, now.
+    """
+
+    lake_dir: Path
+    jars_dir: Path
+    options: Mapping[str, str]
+    progress: Callable[[str], None]
+    wait_second: float
+    index_dir: Path
+    index_max_bytes: Callable[[], int]
+    environment: Mapping[str, str]
+    trusts_expressions: bool
+
+
+class OpenLake(Chunks, Upkeep, Protocol):
+    """The tables of a frontend. Any method may be called from any thread."""
+
+    @property
+    def tables(self) -> LakeTables: ...
+
+    @property
+    def place(self) -> LakePlace:
+        """Where SELECT finds it."""
+
+    def start(self) -> None:
+        """Returns at once."""
+
+    def make_catalog(self) -> None:
+        """Waits for its start; there is a catalog then. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+
+    def stop(self) -> None: ...
+
+
+def open_lake(of: TableFormat, **options: Unpack[LakeOptions]) -> OpenLake:
+    return cast("Callable[..., OpenLake]", resolve_name(of.lake))(**options)
+
+
+def saved_tables(of: TableFormat, lake_dir: Path, found: Callable[[Path], Path]) -> SavedTables:
+    """Of a lake whose files name each other in `lake_dir`. `found`: where such a file is, by its relative path."""
+    return cast("Callable[..., SavedTables]", resolve_name(of.saved))(lake_dir, found)

@@ -1,0 +1,1 @@
+"""A target as CREATE TABLE describes it, in the words of Iceberg."""
