@@ -86,25 +86,24 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Epoch:
-    """A stretch of the source's history, cut at a transaction boundary.
-
-    `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
-    XA transactions that are open at `end`; a reader that continues from there needs them. `ddl`: a statement between
-    two epochs of rows; such an epoch has no files. `dead`: its changes that no target holds; they are stored with the
-    intent, and not read back with it. `source_time`: when the newest of its transactions was committed, unix seconds;
-    `oldest_time`: the same of the first with rows in it, 0.0: not known.
-    """
+    """A stretch of the source's history, cut at a transaction boundary."""
 
     number: int
     end: Position
     last_seq: int
+    #: what was staged, by channel token; none: an empty epoch, only the position moves
     files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)  # by channel token
     rows: int = 0
     bytes: int = 0
+    #: when the newest of its transactions was committed, unix seconds
     source_time: float = 0.0
+    #: the same of the first with rows in it; 0.0: not known
     oldest_time: float = 0.0
+    #: by xid, all XA transactions that are open at `end`; a reader that continues from there needs them
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
+    #: its changes that no target holds; they are stored with the intent, and not read back with it
     dead: tuple[DeadLetter, ...] = ()
+    #: a statement between two epochs of rows; such an epoch has no files
     ddl: "DdlStep | None" = None
 
     @property

@@ -26,29 +26,32 @@ Sid = tuple[str, str]  # (uuid, tag); the tag is "" before MySQL 8.3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Position:
-    """Everything up to here has been read.
+    """Everything up to here has been read."""
 
-    `gtids`: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); ""
-    where the server has none. `file`, `offset`: the binlog coordinate after the last transaction. `ordinal`: above 0
-    inside a transaction that was split: on canal the coordinate is that of the last entry taken, and this is its number
-    among the entries of that coordinate; on MySQL it is 1 after the DDL that the next transaction begins with.
-    `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file was made,
-    0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up to
-    here never were the source's state: a transaction is split, or history is applied a second time. `acked`: the source
-    may have been told that all of it is committed, so that nothing of it has to be sent again (canal only).
-    `last`: the last transaction that was read, as `LastRead` writes it; "" if there was none. It describes the place,
-    and is not part of it.
-    """
-
+    #: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); "" where
+    #: the server has none
     gtids: str = ""
+    #: with `offset` the binlog coordinate after the last transaction
     file: str = ""
     offset: int = 0
+    #: above 0 inside a transaction that was split: on canal the coordinate is that of the last entry taken, and this is
+    #: its number among the entries of that coordinate; on MySQL it is 1 after the DDL that the next transaction begins
+    #: with
     ordinal: int = 0
+    #: server uuid, or server id of MariaDB and canal
     server: str = ""
+    #: unix seconds at which the binlog file was made; 0 where unknown
     created: int = 0
+    #: unix seconds of the newest event up to here; 0 where unknown
     time: int = 0
+    #: False: the rows up to here never were the source's state: a transaction is split, or history is applied a second
+    #: time
     whole: bool = True
+    #: the source may have been told that all of it is committed, so that nothing of it has to be sent again (canal
+    #: only)
     acked: bool = False
+    #: the last transaction that was read, as `LastRead` writes it; "" if there was none. It describes the place, and is
+    #: not part of it
     last: str = field(default="", compare=False)
 
 

@@ -22,31 +22,32 @@ JobId = NewType("JobId", int)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncJob:
-    """Times are unix seconds. `version` grows with every change; the store saves only the next one.
-
-    `statement`: CREATE SYNC as it was understood, passwords masked. `properties`: settings that the job overrides.
-    `failures`: how often in a row it was paused by an error. `resume_at`: when it resumes by itself, None if never.
-    `creator`: the account that has created it, None if it is of an earlier version.
-    `synced_until`: the source time up to which everything was committed when it was last paused, None: not known.
-    """
+    """A job as it is stored. Times are unix seconds."""
 
     id: JobId
     db: str
     name: str
     source: SourceDescription
     channels: tuple[ChannelDescription, ...]
+    #: CREATE SYNC as it was understood, passwords masked
     statement: str
     created_at: float
+    #: settings that the job overrides
     properties: Mapping[str, str] = field(default_factory=dict)
     state: JobState = JobState.PENDING
+    #: grows with every change; the store saves only the next one
     version: int = 1
     last_start_at: float | None = None
     last_stop_at: float | None = None
     finished_at: float | None = None
     fail: FailMsg | None = None
+    #: how often in a row it was paused by an error
     failures: int = 0
+    #: when it resumes by itself; None: never
     resume_at: float | None = None
+    #: the source time up to which everything was committed when it was last paused; None: not known
     synced_until: float | None = None
+    #: the account that has created it; None: it is of an earlier version
     creator: str | None = None
 
     @property

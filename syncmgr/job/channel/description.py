@@ -91,40 +91,46 @@ class Reshaped:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelDescription:
-    """Source table -> target table, resolved against both schemas.
+    """Source table -> target table, resolved against both schemas: as planned, then what has become of it."""
 
-    `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`: the
-    source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns that fill
-    them, in the same order, except one that has the same text in every row. `where`: Spark SQL or None. `places`: empty
-    if columns are mapped by name; otherwise Doris' list, which names the source columns by position: `reads` and
-    `source_keys` hold its names, and `source` has no columns until the first rows have shown them. `takes_new_columns`:
-    there is no column list. `source_dropped`; `dropped`: the target with it. `kept_columns`: target columns that it
-    once filled, which keep those values. `shadows`: copies that may replace it, and the names that it left. `after`: if
-    the table joined its job later, changes up to there do not belong to it. `known_at`: the place in the binlog at
-    which the table was as `source` says; None: the job is from an earlier version, or on canal. `stopped`: why it is no
-    longer read, None: it is. `nameless`: rows of it came without their column names, which have not been compared with
-    the server's since. `reshaped`: if `source` has no columns yet.
-    """
-
+    #: random, made at CREATE SYNC, never reused
     token: str
+    #: the schema at the job's start position; without columns until the first rows have shown them, if `places` are
+    #: given
     source: SourceTable
     target_db: str
     target: str
     columns: tuple[MappedColumn, ...]
+    #: target key columns
     keys: tuple[str, ...]
+    #: the source columns that fill `keys`, in the same order, except one that has the same text in every row
     source_keys: tuple[str, ...]
+    #: the source columns that a segment must hold
     reads: tuple[str, ...]
+    #: Spark SQL; None: all rows
     where: str | None = None
+    #: Doris' list, which names the source columns by position; `reads` and `source_keys` hold its names. Empty: columns
+    #: are mapped by name
     places: tuple[Listed, ...] = ()
+    #: there is no column list
     takes_new_columns: bool = False
     source_dropped: bool = False
+    #: the target with its source table
     dropped: bool = False
+    #: target columns that it once filled, which keep those values
     kept_columns: tuple[str, ...] = ()
+    #: copies that may replace the source table, and the names that it left
     shadows: tuple[Shadow, ...] = ()
+    #: if the table joined its job later: changes up to there do not belong to it
     after: Position | None = None
+    #: the place in the binlog at which the table was as `source` says; None: the job is from an earlier version, or on
+    #: canal
     known_at: Position | None = None
+    #: why it is no longer read; None: it is
     stopped: Stop | None = None
+    #: rows of it came without their column names, which have not been compared with the server's since
     nameless: bool = False
+    #: if `source` has no columns yet
     reshaped: Reshaped = Reshaped()
 
     def skips(self, end: Position) -> bool:

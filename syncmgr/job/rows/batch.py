@@ -83,35 +83,37 @@ class PreparedChanges:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """`end` is the position after the last whole transaction in it, None if none ends in it.
-
-    `open`: the batch ends inside a transaction, so nothing may be cut after it. A batch that is not open ends exactly
-    at `end`. `changes` may be empty: then only the position moved. `ddl` comes after `end`; the batch before it is
-    never open. `bytes` and `events` count what was read for the subscribed tables.
-    `starved`: the source gives no more until what it gave is committed. With an `end`, such a batch may be open: the
-    transaction is split there.
+    """What a source gives at once: rows, or only a position that has moved.
 
     XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
-    rows of the one `committed`, all of which were prepared before or are in this batch; for tables in `passed`, a read
-    of all rows contained them.
-
-    `nameless`: tables whose rows came, here or before, without the names of their columns, so they are right only if
-    the table was not altered unseen; they have not been compared since. `unlogged_tables`: those that match a pattern
-    of the job and are not read, and of which rows or an ALTER came; each is given now and then.
+    rows of the one `committed`, all of which were prepared before or are in this batch.
     """
 
+    #: may be empty: then only the position moved
     changes: tuple[TableChanges, ...]
+    #: the position after the last whole transaction in it; None if none ends in it
     end: Position | None
+    #: it ends inside a transaction, so nothing may be cut after it; one that is not open ends exactly at `end`
     open: bool
+    #: read for the subscribed tables
     events: int
+    #: of `events`
     bytes: int
     source_time: float  # unix seconds at which the newest whole transaction was committed, 0.0 where unknown
     first_time: float = 0.0  # the same of the first one that ends in the batch
+    #: comes after `end`; the batch before it is never open
     ddl: Ddl | None = None
+    #: the source gives no more until what it gave is committed; with an `end`, such a batch may be open: the
+    #: transaction is split there
     starved: bool = False
     forgotten: tuple[str, ...] = ()
     prepared: tuple[PreparedChanges, ...] = ()
     committed: str | None = None
+    #: tables whose rows a read of all rows contained
     passed: frozenset[tuple[str, str]] = frozenset()
+    #: tables whose rows came, here or before, without the names of their columns, so they are right only if the table
+    #: was not altered unseen; they have not been compared since
     nameless: frozenset[tuple[str, str]] = frozenset()
+    #: those that match a pattern of the job and are not read, and of which rows or an ALTER came; each is given now and
+    #: then
     unlogged_tables: frozenset[tuple[str, str]] = frozenset()

@@ -166,27 +166,30 @@ def numbers_of(text: str) -> frozenset[int]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Load:
-    """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: rows in them.
-
-    `upper`: the end of the source's binlog after the last read; None: chunks are missing. `caught_up`: that end has
-    been passed, so the table is consistent. `replaces`: the table has rows, which are deleted when these come; only
-    those of an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`:
-    unix seconds, None: of an earlier version. `stale_since`: the source time up to which the target is complete until
-    they are there, None: as for the other tables of the job; 0.0: never, or not known. `generation`: how many reads of
-    the channel's rows were begun before.
-    """
+    """The snapshot of one channel."""
 
     token: str
+    #: None: not made yet
     plan: ChunkPlan | None = None
+    #: numbers of the chunks in the lake
     done: frozenset[int] = frozenset()
+    #: those in the lake
     rows: int = 0
+    #: the end of the source's binlog after the last read; None: chunks are missing
     upper: Position | None = None
+    #: `upper` has been passed, so the table is consistent
     caught_up: bool = False
+    #: the table has rows, which are deleted when these come; only those of `excerpt`, if there is one
     replaces: bool = False
     excerpt: KeyRange | None = None
+    #: what the target becomes in the commit of its rows
     changes: "tuple[LakeChange, ...]" = ()
+    #: unix seconds; None: of an earlier version
     begun_at: float | None = None
+    #: the source time up to which the target is complete until the rows are there; None: as for the other tables of the
+    #: job; 0.0: never, or not known
     stale_since: float | None = None
+    #: how many reads of the channel's rows were begun before
     generation: int = 0
 
     def renews(self, part: Part | None) -> bool:

@@ -21,27 +21,30 @@ from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChunkRows:
-    """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
-
-    `condition`: WHERE in the source's words, "": all rows. `exact`: by the hand-shake of `handshake`, named like the
-    plan; `read`: the id of that read, which no other has. `replaces`, `excerpt`: as the plan's. `changes`: of the
-    target, in the commit of the rows. `values`: what happens to values that the target cannot hold, None: they are
-    errors. `keys`: the columns that distinguish rows.
-    """
+    """The rows of one chunk, to be read from the source instead of staged files."""
 
     plan: str
     number: int
     reader: "ChunkReader"
     table: SourceTable
+    #: wanted of the source
     columns: tuple[str, ...]
+    #: WHERE in the source's words; "": all rows
     condition: str
+    #: what happens to values that the target cannot hold; None: they are errors
     values: ValueRules | None = None
+    #: the columns that distinguish rows
     keys: tuple[str, ...] = ()
     max_dead_letters: int = 0
+    #: by the hand-shake of `handshake`, named like the plan
     exact: bool = False
+    #: the id of that read, which no other has
     read: str = ""
+    #: as the plan's
     replaces: bool = False
+    #: as the plan's
     excerpt: KeyRange | None = None
+    #: of the target, in the commit of the rows
     changes: tuple[LakeChange, ...] = ()
 
     def refused_texts(self, column: SourceColumn) -> str | None:

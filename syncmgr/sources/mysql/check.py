@@ -66,28 +66,30 @@ _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceFacts:
-    """What the server said. `tables`, `unique_keys` and `cascades` are in the order of the requested tables.
-
-    `why_not_shared`: why its GTIDs cannot be used on another server.
-    `start`: where the job begins; `known_at`: where the tables' schemas apply, which may be later. `unique_keys`: per
-    table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
-    its rows besides the statements on it; `logs_cascades`: whether the binlog then has those, `can_log_cascades`: or
-    could. `server_time` in unix seconds.
-    """
+    """What the server said."""
 
     version: str
     flavour: Literal["mysql", "mariadb"]
     server: str
     by_gtid: bool
+    #: why its GTIDs cannot be used on another server
     why_not_shared: str | None
     full_metadata: bool
+    #: unix seconds
     server_time: float
+    #: where the job begins
     start: Position
+    #: where the tables' schemas apply, which may be later than `start`
     known_at: Position
+    #: in the order of the requested ones, as are `unique_keys` and `cascades`
     tables: tuple[SourceTable, ...]
+    #: per table the column sets of its primary and NOT NULL unique keys
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    #: per table, whether a foreign key changes its rows besides the statements on it
     cascades: tuple[bool, ...]
+    #: whether the binlog then has those rows
     logs_cascades: bool
+    #: whether it could have them
     can_log_cascades: bool
 
 

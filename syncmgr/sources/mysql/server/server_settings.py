@@ -15,25 +15,30 @@ SESSION_DEFAULTS: Final = (10, 10)  # of MariaDB, the first version
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerSettings:
-    """`id`: as a position names it. `named`: its table maps have column names. `folds`: it compares names of tables
-    without case; `lowers`: it stores them in lower case. `explicit_defaults`: its explicit_defaults_for_timestamp,
-    which applies if an event does not state that of the session; `session_defaults`:
-    those of a MariaDB do. `system_zone`: what it calls its own time zone. `logs_cascades`: its binlog has the rows that
-    foreign keys change; `keys_beside`: as of Modes. `logs_replicated`: its binlog has all that it replicates.
-    """
+    """What of a server's settings decides how its binlog is read."""
 
+    #: as a position names it
     id: str = ""
     mariadb: bool = False
     by_gtid: bool = False
+    #: its table maps have column names
     named: bool = False
     in_galera: bool = False
+    #: it compares names of tables without case
     folds: bool = False
+    #: it stores names of tables in lower case
     lowers: bool = False
+    #: its explicit_defaults_for_timestamp, which applies if an event does not state that of the session
     explicit_defaults: bool = True
+    #: each event states that of its session: those of MariaDB from 10.10 on
     session_defaults: bool = False
+    #: what it calls its own time zone
     system_zone: str = ""
+    #: its binlog has the rows that foreign keys change
     logs_cascades: bool = False
+    #: as of Modes
     keys_beside: bool = True
+    #: its binlog has all that it replicates
     logs_replicated: bool = True
 
 
