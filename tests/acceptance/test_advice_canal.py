@@ -102,7 +102,7 @@ def test_what_canal_lost_or_cannot_tell_comes_with_a_new_job(
     t.run("INSERT INTO advised_canal.t VALUES (2, 2, 'lost', 2)")
     t.canal.start()
     t.run("INSERT INTO advised_canal.t VALUES (3, 3, 'told', 3)")
-    assert "somebody else has read: rows are missing" in t.until_paused(Code.CANAL_POSITION_LOST)
+    assert "another client has read: rows are missing" in t.until_paused(Code.CANAL_POSITION_LOST)
     t.in_line()
     t.read()
     t.until_well()

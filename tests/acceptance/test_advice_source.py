@@ -384,7 +384,7 @@ def test_a_replica_that_leaves_rows_out_is_left_alone(frontend: FrontendProcess,
         t.make("(FROM advised_replica.t INTO advised_replica.*)", start=spared)
         t.until_well()
         for advised in (
-            "create it again, without one, then RESUME",
+            "rebuild it without a filter, then RESUME",
             "create the job again, without it in snapshot.host",
         ):
             t.pause()
