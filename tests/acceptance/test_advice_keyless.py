@@ -100,7 +100,10 @@ def test_a_new_job_appends_nothing_twice(
     spark(f"ALTER TABLE lake.{name}.t ADD COLUMN x INT")
     edit(t, partial(require, name="x"))
     t.write()
-    assert t.until_paused(Code.COLUMN_NOT_COVERED).endswith(TWICE)
+    until(lambda: f"{name}.t" in t.job["Status"]["behind"], why="a table that is behind, of two")
+    behind = t.job["Status"]["behind"][f"{name}.t"]
+    assert behind["error"] == Code.COLUMN_NOT_COVERED.number
+    assert behind["advice"].endswith(TWICE), behind["advice"]
     t.past()
     t.read(of_t)
     t.until_well()
