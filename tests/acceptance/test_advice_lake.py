@@ -270,8 +270,10 @@ def test_a_lost_identifier_is_set_again(mysql_server: MysqlServer, frontend: Fro
 
 
 @pytest.mark.long
-def test_a_clock_that_is_behind_catches_up(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20233: nothing is to be done but to wait until the time of the message, or to set it."""
+def test_a_clock_that_is_right_catches_up(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20233 of a table that a clock that was ahead has committed: nothing is to be done but to wait until the time of
+    the message.
+    """
     t = Patient("advised_clock", mysql_server, frontend, rows=3)
     t.wait_until_equal()
     edit(t, partial(committed_ahead, second=70))  # Iceberg allows a minute

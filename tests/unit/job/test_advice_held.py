@@ -70,7 +70,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.LAKE_SLOW: LAKE + "a_jvm_that_stands_still_is_told",
     Code.LAKE_FULL: FAULTS + "one_table_on_a_full_disk_does_not_stop_its_sibling",
     Code.SPEC_CHANGED: LAKE + "a_lost_identifier_is_set_again",
-    Code.LAKE_CLOCK: LAKE + "a_clock_that_is_behind_catches_up",
+    Code.LAKE_CLOCK: "acceptance/test_advice_clock.py::test_a_clock_that_was_set_back_is_set_right",
     Code.LAKE_DENIED: LAKE + "a_lake_that_may_not_be_written_pauses_the_job",
     Code.LAKE_DAMAGED: LAKE + "a_damaged_catalog_is_restored",
     Code.TARGET_REPLACED: LAKE + "a_target_that_was_rolled_back_is_read_anew",
