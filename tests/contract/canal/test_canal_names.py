@@ -10,7 +10,7 @@ from tests.contract.canal_reader import channel, reading
 from tests.contract.mysql_reader import database
 from tests.support.servers.canal import CanalServer
 from tests.support.servers.mysql import FOLDS, Flavour, MysqlServer
-from tests.support.slow import some_slow
+from tests.support.slow import on_servers, some_slow
 
 pytestmark = pytest.mark.mysql
 
@@ -34,6 +34,7 @@ def folding_canal(folding: MysqlServer, tmp_path_factory: pytest.TempPathFactory
     server.kill()
 
 
+@on_servers("mysql", fixture="folding")
 @pytest.mark.parametrize(("typed", "kept"), NAMES, ids=["ascii", "sigma", "dotted i", "sharp s"])
 def test_a_name_that_the_server_spells_otherwise_is_told(
     folding: MysqlServer, folding_canal: CanalServer, typed: str, kept: str

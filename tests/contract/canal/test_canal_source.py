@@ -574,7 +574,7 @@ def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_serv
     ("gtid", "asks"),
     [
         pytest.param(False, True, id="coordinates, torn"),
-        pytest.param(True, False, id="gtids, at once"),
+        pytest.param(True, False, id="gtids, at once", marks=pytest.mark.slow),
         pytest.param(False, False, id="coordinates, at once", marks=pytest.mark.long),
         pytest.param(True, True, id="gtids, torn", marks=pytest.mark.long),
     ],

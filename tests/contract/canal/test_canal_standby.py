@@ -17,6 +17,7 @@ from tests.conftest import need_canal
 from tests.contract.canal_reader import Reader, channel, reading
 from tests.support.servers.canal import CanalServer
 from tests.support.servers.mysql import NO_GTIDS, PASSWORD, MysqlServer
+from tests.support.slow import some_slow
 from tests.support.until import HANG_SECOND
 
 pytestmark = pytest.mark.mysql
@@ -144,6 +145,7 @@ def mark(server: MysqlServer, number: int) -> int:
     return number
 
 
+@pytest.mark.parametrize("pair", some_slow(FILES, always=["fewer"]), indirect=True)
 def test_a_standby_loses_no_row_while_a_job_reads(pair: Pair) -> None:
     """Rows with a key are applied again from the place that canal has chosen there."""
     with reading(pair.canal, [channel(TABLE)]) as reader:
@@ -157,6 +159,7 @@ def test_a_standby_loses_no_row_while_a_job_reads(pair: Pair) -> None:
         assert upserted({}, reader) == expected(pair.second)
 
 
+@pytest.mark.parametrize("pair", some_slow(FILES, always=["more"]), indirect=True)
 @pytest.mark.parametrize(
     "more", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["more is written", "nothing is written"]
 )
@@ -178,15 +181,7 @@ def test_a_standby_loses_no_row_of_a_job_that_was_away(pair: Pair, *, more: bool
         assert upserted(state, reader) == expected(pair.second)
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        "fewer",
-        pytest.param("as many", marks=pytest.mark.long),
-        "more",
-    ],
-    indirect=True,
-)
+@pytest.mark.parametrize("pair", some_slow(FILES, always=["more"]), indirect=True)
 @pytest.mark.parametrize("away", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["reading", "away"])
 def test_a_target_without_a_key_gets_no_row_twice(pair: Pair, *, away: bool) -> None:
     """Which rows of the standby it has already nobody knows; the job says so before it appends one."""

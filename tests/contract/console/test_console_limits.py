@@ -426,7 +426,13 @@ COMPUTED = {
 
 
 @pytest.mark.usefixtures("small_heap")
-@pytest.mark.parametrize("statements", COMPUTED.values(), ids=COMPUTED)
+@pytest.mark.parametrize(
+    "statements",
+    [
+        pytest.param(each, id=name, marks=[pytest.mark.slow] if name == "many statements" else [])
+        for name, each in COMPUTED.items()
+    ],
+)
 def test_what_is_computed_without_a_table_holds_up_nobody(console: Running, statements: list[str]) -> None:
     """However long the values of user variables are, and however many expressions a statement has."""
 

@@ -1,11 +1,12 @@
 """The parts of the protocol that clients must ask for: cursors, compression, session tracking."""
 
+import itertools
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pymysql
 import pytest
@@ -14,6 +15,7 @@ from syncmgr.console.wire.packet import Reader, lenenc_bytes
 from syncmgr.console.wire.protocol import Capability
 from tests.contract.console.test_console_clients import prepare
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import some_slow
 from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import RawClient, Running, running
 
@@ -144,16 +146,20 @@ def test_a_cursor_of_a_statement_without_rows(raw: RawClient) -> None:
     assert raw.command(b"\x17" + struct.pack("<IBI", statement, 1, 1))[:1] == b"\0"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("mysql", "--compression-algorithms=zlib"),
-        ("mysql", "--compression-algorithms=zstd", "--zstd-compression-level=22"),
-        ("mariadb", "--compress"),
-    ],
-    ids=["zlib", "zstd", "mariadb"],
+COMPRESSED: Final = (
+    ("mysql", "--compression-algorithms=zlib"),
+    ("mysql", "--compression-algorithms=zstd", "--zstd-compression-level=22"),
+    ("mariadb", "--compress"),
 )
-@pytest.mark.parametrize("tls", [True, False], ids=["tls", "plain"])
+
+
+@pytest.mark.parametrize(
+    ("tls", "arguments"),
+    some_slow(
+        itertools.product([True, False], COMPRESSED),
+        always=[(True, COMPRESSED[1]), (False, COMPRESSED[0]), (False, COMPRESSED[2])],
+    ),
+)
 def test_the_command_lines_compress(console: Running, arguments: tuple[str, ...], tls: bool) -> None:  # noqa: FBT001
     """Both algorithms, under TLS and without; a statement and a row of more than 16 MiB too."""
     program, *options = arguments

@@ -21,6 +21,7 @@ from syncmgr.meta.store import Store
 from tests.contract.meta.test_backup import START, House, assert_is_refused
 from tests.support import metadata
 from tests.support.servers.databases import Make, asking
+from tests.support.slow import DATABASES, on_servers
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
 
@@ -55,6 +56,7 @@ def table(url: str, name: str) -> list[tuple[object, ...]]:
         return sorted(tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}")))
 
 
+@on_servers("postgres", fixture="make", among=DATABASES)
 def test_what_a_server_keeps_comes_back(house: ServedHouse, tmp_path: Path, make: Make) -> None:
     """Into another database, whose next job has a number of its own; one that is not empty is refused."""
     house.back_up(tmp_path / "copy")
@@ -77,6 +79,7 @@ def test_what_a_server_keeps_comes_back(house: ServedHouse, tmp_path: Path, make
         assert store.jobs.add(make_job(), START, 1.0).id > house.job.id
 
 
+@on_servers("mysql", fixture="make", among=DATABASES)
 def test_it_moves_between_a_file_and_a_server(house: ServedHouse, tmp_path: Path, make: Make) -> None:
     """Whatever meta_url says at the restore."""
     house.back_up(tmp_path / "first")
@@ -92,6 +95,7 @@ def test_it_moves_between_a_file_and_a_server(house: ServedHouse, tmp_path: Path
         assert store.ddl.of(house.job.id) == [DDL]
 
 
+@on_servers("mariadb", fixture="make", among=DATABASES)
 def test_nobody_writes_in_the_moment(house: ServedHouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A frontend waits until the copy is made, its change is not in it, and it gets no error."""
     writer = Thread(target=lambda: house.store.jobs.keep_synced_until(house.job.id, 77.0))
@@ -110,6 +114,7 @@ def test_nobody_writes_in_the_moment(house: ServedHouse, tmp_path: Path, monkeyp
         assert copy.execute("SELECT synced_until FROM jobs").fetchall() == [(None,)]
 
 
+@on_servers("mysql", fixture="make", among=DATABASES)
 def test_a_restore_that_fails_leaves_the_server_empty(
     house: ServedHouse, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from tests.contract.meta.test_backup_served import asking
 from tests.support import metadata
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.postgres import PostgresServer
+from tests.support.slow import on_servers
 from tests.unit.job.factories import make_channel, make_job
 
 pytestmark = pytest.mark.mysql
@@ -47,6 +48,7 @@ def refusal(url: str, folder: Path) -> str:
     return str(refused.value)
 
 
+@on_servers("mariadb", fixture="narrow")
 def test_a_narrow_database_is_refused_with_its_cure(narrow: str, tmp_path: Path) -> None:
     """Before there is a table in it; what the message says is typed, and every name is kept."""
     said = refusal(narrow, tmp_path)
@@ -56,6 +58,7 @@ def test_a_narrow_database_is_refused_with_its_cure(narrow: str, tmp_path: Path)
     keep_a_name(narrow, tmp_path)
 
 
+@on_servers("mariadb", fixture="narrow")
 def test_narrow_tables_are_refused_with_their_cure(
     narrow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

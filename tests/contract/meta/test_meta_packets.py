@@ -19,6 +19,7 @@ from syncmgr.meta.store import Store
 from tests.support import metadata
 from tests.support.servers.databases import another
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import on_servers
 from tests.unit.job.factories import make_job
 
 pytestmark = pytest.mark.mysql
@@ -54,6 +55,7 @@ def small(server: MysqlServer) -> Iterator[None]:
         yield
 
 
+@on_servers("mysql", fixture="server")
 @pytest.mark.usefixtures("small")
 def test_a_server_that_takes_too_little_is_refused_at_start(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """What the message says is typed, and it is taken."""
@@ -64,6 +66,7 @@ def test_a_server_that_takes_too_little_is_refused_at_start(server: MysqlServer,
     opened(url, tmp_path).close()
 
 
+@on_servers("mariadb", fixture="server")
 def test_what_is_too_large_at_once_is_no_outage(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """It says what to type, is stored as soon as that was typed, and nothing of it before; smaller values go on."""
     with server.global_variable("max_allowed_packet", str(LEAST)), closing(opened(url, tmp_path)) as store:
@@ -78,6 +81,7 @@ def test_what_is_too_large_at_once_is_no_outage(server: MysqlServer, url: str, t
         assert store.ddl.of(job.id) == [LARGEST]
 
 
+@on_servers("mariadb", fixture="server")
 def test_what_no_packet_is_too_small_for_is_moved(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """A value that the database itself does not take: another one is named, and no setting."""
     with server.global_variable("max_allowed_packet", str(64 << 20)), closing(opened(url, tmp_path)) as store:

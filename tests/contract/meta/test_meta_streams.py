@@ -9,12 +9,14 @@ from syncmgr.job.show_sync import WantedRows
 from syncmgr.meta.codec import Vault
 from tests.support import metadata
 from tests.support.servers.databases import Make
+from tests.support.slow import DATABASES, on_servers
 from tests.unit.job.factories import make_job
 from tests.unit.meta.test_store import START
 
 pytestmark = pytest.mark.mysql
 
 
+@on_servers("mariadb", fixture="make", among=DATABASES)
 def test_a_search_that_ends_early_leaves_the_connection_as_it_was(make: Make, tmp_path: Path) -> None:
     """With rows of it not fetched yet, and no warning of the driver: the next question is answered."""
     store = metadata.opened(make(), Vault(tmp_path / "secret.key"))

@@ -21,6 +21,7 @@ from tests.contract.meta.test_backup import House
 from tests.contract.meta.test_backup_served import ServedHouse
 from tests.support import metadata
 from tests.support.servers.databases import Make, asking
+from tests.support.slow import DATABASES, on_servers
 from tests.unit.job.factories import make_job
 
 pytestmark = pytest.mark.mysql
@@ -42,6 +43,7 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@on_servers("mysql", fixture="make", among=DATABASES)
 def test_long_statements_come_back(store: Store) -> None:
     """Of a job with hundreds of tables, and of a server's DDL, with what was done with it."""
     job = store.jobs.add(make_job(statement=LONG), Position(), 1.0)
@@ -53,6 +55,7 @@ def test_long_statements_come_back(store: Store) -> None:
     assert store.ddl.of(job.id) == [replace(record, state=DdlState.APPLY, instead=LONG)]
 
 
+@on_servers("mysql", fixture="make", among=DATABASES)
 def test_an_earlier_version_is_widened(url: str, tmp_path: Path) -> None:
     """What it has stays, and longer texts are taken from then on."""
     engine = engine_of(url)
@@ -69,6 +72,7 @@ def test_an_earlier_version_is_widened(url: str, tmp_path: Path) -> None:
         assert (nullable["outcome"], nullable["instead"]) == (False, True)
 
 
+@on_servers("postgres", fixture="make", among=DATABASES)
 def test_what_does_not_fit_is_refused_with_a_cure(url: str, tmp_path: Path) -> None:
     """By an error of ours, and nothing is stored; what it says is done, and the same fits."""
     with closing(ServedHouse(tmp_path / "house", url)) as house:
@@ -86,6 +90,7 @@ def test_what_does_not_fit_is_refused_with_a_cure(url: str, tmp_path: Path) -> N
         assert store.ddl.of(house.job.id) == [TOO_WIDE]
 
 
+@on_servers("mariadb", fixture="make", among=DATABASES)
 def test_no_text_is_cut(url: str, tmp_path: Path) -> None:
     """Where the server's sql_mode would let it; PostgreSQL has no such mode, and takes no zero byte."""
     is_postgres = make_url(url).get_backend_name() == "postgresql"

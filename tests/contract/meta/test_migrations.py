@@ -13,6 +13,7 @@ from syncmgr.meta.database import versions
 from syncmgr.meta.database.engine import engine_of, sqlite_url
 from syncmgr.meta.tables import METADATA
 from tests.support.servers.databases import Make
+from tests.support.slow import DATABASES, on_servers
 
 READS: Final = ("SELECT", "SHOW", "PRAGMA", "DESCRIBE", "BEGIN")
 OLD: Final = "0011"  # the next steps add columns, and rewrite texts, which they must not do twice
@@ -115,6 +116,7 @@ def test_a_file_is_brought_up_to_date_after_a_start_that_died(file: Make, before
     assert_starts_again(file, before)
 
 
+@on_servers("mariadb", fixture="make", among=DATABASES)
 @pytest.mark.mysql
 def test_a_server_that_keeps_half_of_a_step_goes_on(make: Make) -> None:
     """MySQL and MariaDB do, whose DDL is stored at once."""

@@ -17,6 +17,7 @@ from syncmgr.meta.database.engine import engine_of
 from syncmgr.meta.database.lease import Lease
 from syncmgr.meta.store import Store
 from tests.support.servers.databases import Make, asking
+from tests.support.slow import DATABASES, on_servers
 from tests.support.until import HANG_SECOND, until
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.join()
 
 
+@on_servers("mysql", fixture="make", among=DATABASES)
 @pytest.mark.parametrize("before", [None, pytest.param("dead", marks=pytest.mark.long)])
 def test_the_owner_alone_migrates(make: Make, start: Start, before: str | None) -> None:
     """However long that takes: behind a clean stop, and behind a frontend that has died."""

@@ -27,6 +27,7 @@ from tests.contract.mysql.reading.test_mysql_xa import end, prepare
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.snapshot.test_snapshot_values import chunk_of
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.spark_session import reading_sources
 from tests.support.until import HANG_SECOND, until
 
@@ -66,7 +67,7 @@ def write(server: MysqlServer, db: str, ended: threading.Event) -> None:
         server.run(f"INSERT INTO {db}.t VALUES ({number})", f"INSERT INTO {db}.other VALUES ({number})")
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@crossed("attempt", range(3), always=[("mysql", 0), ("mariadb", 1)])
 def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, attempt: int) -> None:
     """Under writes: what was read and what the binlog has after the point are all rows, each once."""
     start, table = facts(any_server, [(db, "t")], "latest"), (db, "t")
@@ -154,6 +155,7 @@ def test_nobody_has_to_read(any_server: MysqlServer, db: str) -> None:
         assert point.find(lambda: True) is None
 
 
+@on_servers("mysql")
 def test_a_lock_is_given_up(any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After as many tries as were told, in each of which it waits for so long."""
     table, asked = facts(any_server, [(db, "t")]).tables[0], list[str]()

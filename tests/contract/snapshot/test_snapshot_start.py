@@ -16,6 +16,7 @@ from syncmgr.sources.mysql.binlog.subscription import Subscription
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.servers.mysql import NO_GTIDS, MysqlServer
+from tests.support.slow import on_servers
 from tests.support.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
@@ -182,6 +183,7 @@ def brought(server: MysqlServer, db: str, start: Position, read: list[Row], end:
     return sorted(state.items())
 
 
+@on_servers("MINIMAL", fixture="server", among=["FULL", "MINIMAL"])
 def test_the_rows_and_the_binlog_from_there_are_the_table(server: MysqlServer, db: str) -> None:
     """Begun again and again while sessions write, whose transactions are open at that moment: none is missing."""
     ending, found = threading.Event(), list[tuple[Position, list[Row]]]()

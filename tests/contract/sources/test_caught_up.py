@@ -14,6 +14,7 @@ from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
+from tests.support.slow import crossed
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -51,7 +52,7 @@ def catch_up(reader: Reader, until_time: float) -> None:
     until(passed, why="the proof of the heartbeats")
 
 
-@pytest.mark.parametrize("drips", [False, True], ids=["in a bunch", "one by one"])
+@crossed("drips", [False, True], always=[("mysql", True), ("mariadb", False)])
 def test_what_a_stalled_network_holds_back_is_not_claimed(any_server: MysqlServer, db: str, *, drips: bool) -> None:
     """A row is committed while nothing comes through; then heartbeats of before it come, in a bunch or as far from each
     other as if there had been no stall: until the row is there, no later moment is claimed.

@@ -12,6 +12,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import some_slow
 
 INTEGERS: Final = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "BIGINT": 64}
 
@@ -151,7 +152,24 @@ CASES: Final[Mapping[str, Case]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    some_slow(
+        CASES,
+        always=[
+            "integer boundaries",
+            "datetime and decimal extremes",
+            "text and blob charset",
+            "binary trailing zeros",
+            "enum of 600 and set of 64",
+            "generated and invisible columns",
+            "timestamp key",
+            "text key",
+            "composite key in another order",
+            "time zones of sessions",
+        ],
+    ),
+)
 @ALIKE
 def test_a_case_of_others(any_server: MysqlServer, name: str) -> None:
     """What was done to the table is what its changes do to a copy."""

@@ -11,6 +11,7 @@ import pytest
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.servers.mysql import Flavour, MysqlServer, binary
+from tests.support.slow import crossed, on_servers
 
 KEYRING: Final = "component_keyring_file"
 FOREIGN: Final = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
@@ -86,6 +87,7 @@ def _arrived(server: MysqlServer, db: str, statements: Sequence[str], key: str =
     return copy, {row[names.index(key)]: row for row in told}
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_session_of_others(any_server: MysqlServer, name: str) -> None:
     """However a session writes, its rows arrive."""
@@ -99,7 +101,7 @@ def test_a_session_of_others(any_server: MysqlServer, name: str) -> None:
         assert told
 
 
-@pytest.mark.parametrize("engine", ["InnoDB", pytest.param("MyISAM", marks=pytest.mark.long)])
+@crossed("engine", ["InnoDB", "MyISAM"], always=[("mysql", "InnoDB")])
 def test_as_many_columns_as_there_can_be(any_server: MysqlServer, engine: str) -> None:
     """The bitmaps of presence and of NULL hold them all: each value is in its own column."""
     count, flavour = MOST_COLUMNS[engine]

@@ -23,6 +23,7 @@ from tests.contract.mysql.reading.test_mysql_source import kill_readers
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed
 from tests.support.until import until
 
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
@@ -58,7 +59,7 @@ def ids(reader: Reader, db: str) -> list[int]:
     return [row["id"] for row in reader.rows((db, "t"))]
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@crossed("number", [1, 2], always=[("mysql", 1), ("mariadb", 2)])
 def test_01_02_compressed_rows(any_server: MysqlServer, db: str, number: int) -> None:
     """Of compressed transactions (MySQL) and compressed events (MariaDB) every row comes."""
     option = "binlog_transaction_compression" if any_server.flavour == "mysql" else "log_bin_compress"

@@ -30,6 +30,7 @@ from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.grammar.mysqlddl.shown import MODES, cases
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -163,7 +164,7 @@ def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -
     assert second.moment.zone == SessionZone(name="SYSTEM", system=system)
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+@crossed("metadata", ["FULL", "MINIMAL"], always=[("mysql", "FULL"), ("mariadb", "MINIMAL")])
 def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db: str, metadata: str) -> None:
     """Whether the binlog tells names or not: the schema behind the statement is that of the statement."""
     known = facts(any_server, [(db, "t")])
@@ -249,6 +250,7 @@ def test_rows_under_a_name_that_was_left_stop_the_table(mariadb_server: MysqlSer
             assert f"RESYNC TABLE {db}.t reads {db}.t again" in str(error)
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(
     "statement", ["TRUNCATE TABLE {t}", "DROP TABLE {t}", "RENAME TABLE {t} TO {t}_2", "DROP DATABASE {db}"]
 )
@@ -360,7 +362,7 @@ def test_a_table_begins_behind_a_place_of_its_own(any_server: MysqlServer, db: s
         assert [row["v"] for row in reader.rows((db, "t"))] == ["one", "two"]
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+@crossed("metadata", ["FULL", "MINIMAL"], always=[("mysql", "FULL"), ("mariadb", "MINIMAL")])
 def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db: str, metadata: str) -> None:
     """The rows behind it disagree with what the job knows of the table: both are told, and no column is left out."""
     need_own_binlog(any_server)
@@ -388,7 +390,7 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
             assert [row["v"] for row in reader.rows((db, "u"))] == ["seen", "unseen"]
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+@crossed("metadata", ["FULL", "MINIMAL"], always=[("mysql", "FULL"), ("mariadb", "MINIMAL")])
 def test_rows_of_a_table_that_was_created_again_unlogged_stop_it(
     any_server: MysqlServer, db: str, metadata: str
 ) -> None:
@@ -453,7 +455,7 @@ def test_a_routine_whose_text_ends_like_a_table_leaves_no_hole(any_server: Mysql
     assert end.gtids == latest(any_server).gtids
 
 
-@pytest.mark.parametrize("explicit", ["ON", "OFF"])
+@crossed("explicit", ["ON", "OFF"], always=[("mysql", "OFF"), ("mariadb", "ON")])
 def test_what_a_session_makes_of_a_timestamp_is_told(any_server: MysqlServer, db: str, explicit: str) -> None:
     """explicit_defaults_for_timestamp of the session; the value of old rows is that of the source."""
     any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")

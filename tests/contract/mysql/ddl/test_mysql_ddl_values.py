@@ -28,6 +28,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Row, database, facts, latest, reading
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -537,7 +538,7 @@ def shown(value: object) -> object:
     return SHOWN.get(type(value), lambda same: same)(value)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("metadata", ["FULL", pytest.param("MINIMAL", marks=pytest.mark.long)])
+@crossed("metadata", ["FULL", "MINIMAL"], always=[("mysql", "FULL")])
 def test_columns_and_values_are_those_of_the_server(any_server: MysqlServer, metadata: str) -> None:
     """Each statement is followed to the columns and old values that the server has, or pauses with its reason."""
     cases = {
@@ -552,6 +553,7 @@ def test_columns_and_values_are_those_of_the_server(any_server: MysqlServer, met
     assert failed == []
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(("before", "now"), [("latin1", "utf8mb4"), ("utf8mb4", "latin1"), ("utf8mb4", "utf16")])
 def test_labels_that_keep_their_bytes_pause(any_server: MysqlServer, before: str, now: str) -> None:
     """CONVERT TO CHARACTER SET does not convert labels: what they are behind it only their bytes would tell."""
@@ -568,6 +570,7 @@ def test_labels_that_keep_their_bytes_pause(any_server: MysqlServer, before: str
             assert f"becomes enum with the bytes of its labels in {now}, which may change its values" in str(reason)
 
 
+@on_servers("mysql")
 def test_the_size_of_a_text_is_what_its_rows_say(any_server: MysqlServer) -> None:
     """CONVERT TO CHARACTER SET DEFAULT makes it as large as a charset wants that the statement does not name."""
     with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"), database(any_server) as db:

@@ -15,6 +15,7 @@ from tests.contract.mysql.ddl.test_mysql_cascades import met, refusals
 from tests.contract.mysql.ddl.test_mysql_ddl_corpus import target
 from tests.contract.mysql_reader import database, facts
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import on_servers
 from tests.unit.job.factories import make_channel
 
 pytestmark = pytest.mark.mysql
@@ -39,6 +40,7 @@ def rules_of(channel: ChannelDescription) -> Rules:
     return Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
 
 
+@on_servers("mysql")
 def test_what_the_server_computes_anew_stops_its_table(any_server: MysqlServer) -> None:
     """It changes in rows of which the binlog has nothing, while the values that it comes from stay the same."""
     for clauses in CHANGED:
@@ -73,6 +75,7 @@ def test_what_depends_on_a_time_zone_is_warned_of(any_server: MysqlServer) -> No
     assert source.caveats(replace(channel, reads=("id", "ts", "s", "n", "d"))) == ()
 
 
+@on_servers("mariadb")
 def test_what_no_column_is_generated_from_may_change(any_server: MysqlServer) -> None:
     """The server tells which columns an expression reads, and what it tells after a statement is what is known then."""
     with database(any_server) as db:

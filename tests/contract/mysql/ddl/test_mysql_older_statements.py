@@ -17,6 +17,7 @@ from tests.contract.mysql.ddl.test_mysql_ddl_corpus import QUICK, planned, state
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import some_slow
 
 pytestmark = pytest.mark.mysql
 FIRST: Final = "INSERT INTO {db}.t VALUES (1, 'abcdefghij')"
@@ -62,7 +63,7 @@ def outcome(server: MysqlServer, db: str, *texts: str, again: bool = False, by: 
                 reader.source.follow([replace(worker(channel), known_at=known.known_at)])
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("again", some_slow([False, True], always=[True]))
 @ALIKE
 def test_an_older_modify_that_cuts_values_stops_the_table(any_server: MysqlServer, db: str, *, again: bool) -> None:
     """The rows before it were read with their values of then; no event says what became of them."""
@@ -92,7 +93,7 @@ def test_rows_from_before_the_key_of_now_stop_the_table(any_server: MysqlServer,
     assert any_server.run(f"SELECT id, v FROM {db}.t") == [(1, "b")]
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("again", some_slow([False, True], always=[True]))
 @ALIKE
 def test_rows_from_before_the_unique_key_of_now_stop_the_table(
     any_server: MysqlServer, db: str, *, again: bool

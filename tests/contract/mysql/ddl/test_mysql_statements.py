@@ -23,6 +23,7 @@ from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import Flavour, MysqlServer
+from tests.support.slow import SERVERS, on_servers, some_slow
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -104,12 +105,16 @@ def made_by(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("early", "made", "statement"),
-    [
-        *((True, *way) for way in WAYS),
-        *((False, *way) for way in WAYS[2:6]),
-        *(pytest.param(False, *way, marks=pytest.mark.long) for way in WAYS[6:]),
-    ],
+    ("any_server", "early", "made", "statement"),
+    some_slow(
+        ((server, early, *way) for server in SERVERS for early in (True, False) for way in WAYS),
+        always=[
+            *(("mysql", True, *way) for way in WAYS),
+            *(("mysql", False, *way) for way in WAYS[2:6]),
+            *(("mariadb", True, *way) for way in (WAYS[0], WAYS[3], WAYS[8], WAYS[14])),
+        ],
+    ),
+    indirect=["any_server"],
 )
 def test_a_statement_that_reaches_a_synced_table_stops(
     any_server: MysqlServer, db: str, made: str, statement: str, *, early: bool
@@ -129,23 +134,33 @@ def test_a_statement_that_reaches_a_synced_table_stops(
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        CHECKSUM,
-        "INSERT INTO {db}.o (id, v) SELECT id, v FROM {db}.t",
-        "UPDATE {db}.o JOIN {db}.t USING (id) SET o.v = t.v",
-        "DELETE {db}.o FROM {db}.o JOIN {db}.t USING (id)",
-        "INSERT INTO {db}.p VALUES (7)",
-        "DELETE FROM {db}.o",
-        "INSERT INTO {db}.apart VALUES (7, 7)",
-        "INSERT INTO {db}.o SELECT id, v FROM {db}.shown",
-        "INSERT INTO {db}.audited VALUES (7)",
-        "UPDATE {db}.o SET v = {db}.counted(v)",
-        "SELECT {db}.noted(3)",
-        "INSERT INTO {db}.o SELECT id + 2000, v FROM {db}.calling",
-        "INSERT INTO {db}.guarded VALUES (7, 7)",
-        "INSERT INTO {db}.guarded VALUES (1, 7) ON DUPLICATE KEY UPDATE v = 8",
-        "UPDATE {db}.guarded SET v = 9",
-    ],
+    some_slow(
+        [
+            CHECKSUM,
+            "INSERT INTO {db}.o (id, v) SELECT id, v FROM {db}.t",
+            "UPDATE {db}.o JOIN {db}.t USING (id) SET o.v = t.v",
+            "DELETE {db}.o FROM {db}.o JOIN {db}.t USING (id)",
+            "INSERT INTO {db}.p VALUES (7)",
+            "DELETE FROM {db}.o",
+            "INSERT INTO {db}.apart VALUES (7, 7)",
+            "INSERT INTO {db}.o SELECT id, v FROM {db}.shown",
+            "INSERT INTO {db}.audited VALUES (7)",
+            "UPDATE {db}.o SET v = {db}.counted(v)",
+            "SELECT {db}.noted(3)",
+            "INSERT INTO {db}.o SELECT id + 2000, v FROM {db}.calling",
+            "INSERT INTO {db}.guarded VALUES (7, 7)",
+            "INSERT INTO {db}.guarded VALUES (1, 7) ON DUPLICATE KEY UPDATE v = 8",
+            "UPDATE {db}.guarded SET v = 9",
+        ],
+        always=[
+            CHECKSUM,
+            "INSERT INTO {db}.o (id, v) SELECT id, v FROM {db}.t",
+            "INSERT INTO {db}.p VALUES (7)",
+            "INSERT INTO {db}.audited VALUES (7)",
+            "SELECT {db}.noted(3)",
+            "INSERT INTO {db}.guarded VALUES (1, 7) ON DUPLICATE KEY UPDATE v = 8",
+        ],
+    ),
 )
 @ALIKE
 def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
@@ -267,6 +282,7 @@ ELSEWHERE: Final = [  # what is there, and what becomes of it, in another databa
 ]
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(("made", "statements"), ELSEWHERE, ids=["views", "functions", "read", "names"])
 def test_ddl_of_another_database_stops_nothing(
     any_server: MysqlServer, db: str, made: tuple[str, ...], statements: tuple[str, ...]
@@ -285,6 +301,7 @@ def test_ddl_of_another_database_stops_nothing(
         any_server.run(f"DROP DATABASE IF EXISTS {x}")
 
 
+@on_servers("mysql")
 def test_ddl_of_the_second_of_an_answer_stops_nothing(any_server: MysqlServer, db: str) -> None:
     """The binlog tells that it came after the answer."""
     any_server.run(f"CREATE VIEW {db}.w AS SELECT * FROM {db}.o")
@@ -487,6 +504,7 @@ OWN: Final = (  # of a temporary table that hides t
 )
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("end", ["DROP TEMPORARY TABLE t", "DROP TABLE t", "SELECT 1"])
 def test_what_a_session_does_to_its_own_table_is_not_done_to_the_synced_one(
     any_server: MysqlServer, db: str, end: str
@@ -553,7 +571,7 @@ def test_a_routine_of_an_old_session_changes_the_synced_one(
             assert met(reader).doubtful is (early and any_server.flavour == "mariadb")
 
 
-@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+@pytest.mark.parametrize("flavour", some_slow(SERVERS, always=["mariadb"]))
 def test_a_session_ends_with_a_server_that_begins_in_a_file_nobody_has_read(tmp_path: Path, flavour: Flavour) -> None:
     """What it had made is no reason to pass over what another one of its number does to the synced table."""
     server = MysqlServer(tmp_path / "server", flavour).start()
@@ -675,8 +693,12 @@ TAKEN: Final = [  # what is there, how it leads to t, and what takes it away
 
 
 @pytest.mark.parametrize(
-    ("made", "statement", "taken"),
-    [*TAKEN[1:3], *(pytest.param(*each, marks=pytest.mark.long) for each in (TAKEN[0], TAKEN[3]))],
+    ("any_server", "made", "statement", "taken"),
+    some_slow(
+        ((server, *each) for server in SERVERS for each in TAKEN),
+        always=[("mysql", *TAKEN[1]), ("mariadb", *TAKEN[2])],
+    ),
+    indirect=["any_server"],
 )
 def test_a_restart_forgets_no_object_that_was_taken_away(
     any_server: MysqlServer, db: str, made: str, statement: str, taken: str

@@ -24,6 +24,7 @@ from tests.conftest import need_own_binlog
 from tests.contract.mysql.ddl.test_mysql_ddl import QUICK, channel_of
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -45,6 +46,7 @@ def alter_unlogged(server: MysqlServer, statement: str) -> None:
     server.run("SET sql_log_bin = 0", statement)
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(
     ("alter", "reason"),
     [
@@ -83,6 +85,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return asked
 
 
+@on_servers("mysql")
 def test_an_alter_that_is_logged_explains_itself(any_server: MysqlServer, db: str, asked: list[object]) -> None:
     """However often the server is asked before the statement is met, and after it."""
     known = facts(any_server, [(db, "t")])
@@ -121,6 +124,7 @@ def stops(reader: Reader, table: str) -> None:
     assert "the job knows (id, a, b), and no statement in the binlog says so" in str(error)
 
 
+@on_servers("mysql")
 def test_names_that_the_binlog_loses_while_it_is_read(any_server: MysqlServer, db: str, swapped: Swapped) -> None:
     """What the server was set to when the connection began says nothing of the rows that come later."""
     wanted, start = swapped
@@ -133,6 +137,7 @@ def test_names_that_the_binlog_loses_while_it_is_read(any_server: MysqlServer, d
             stops(reader, f"{db}.u")
 
 
+@on_servers("mariadb")
 def test_names_that_the_binlog_lacked_while_nobody_read(any_server: MysqlServer, db: str, swapped: Swapped) -> None:
     """Rows of that time stay without names when the server writes them again."""
     wanted, start = swapped
@@ -143,6 +148,7 @@ def test_names_that_the_binlog_lacked_while_nobody_read(any_server: MysqlServer,
         stops(reader, f"{db}.u")
 
 
+@on_servers("mysql")
 def test_an_alter_that_is_not_logged_needs_no_stop_where_rows_have_names(
     any_server: MysqlServer, db: str, swapped: Swapped, asked: list[object]
 ) -> None:
@@ -168,6 +174,7 @@ def nameless(reader: Reader) -> frozenset[Table]:
     return reader.batches[-1].nameless
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(
     ("alter", "reason"),
     [
@@ -205,7 +212,7 @@ def test_the_first_names_say_what_rows_without_were(
     assert reason in str(error)
 
 
-@pytest.mark.parametrize("more", [True, False])
+@crossed("more", [True, False], always=[("mysql", True), ("mariadb", False)])
 def test_the_next_reader_knows_of_rows_without_names(
     any_server: MysqlServer, db: str, swapped: Swapped, *, more: bool
 ) -> None:
@@ -229,6 +236,7 @@ def test_the_next_reader_knows_of_rows_without_names(
         stops(reader, f"{db}.u")
 
 
+@on_servers("mysql")
 def test_one_look_after_the_names_came_is_enough(
     any_server: MysqlServer, db: str, swapped: Swapped, asked: list[object]
 ) -> None:

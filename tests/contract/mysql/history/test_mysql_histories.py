@@ -1,5 +1,6 @@
 """A server whose GTIDs reach as far as the job's, and mean something else."""
 
+import itertools
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.conftest import need_gtids
 from tests.contract.mysql_reader import Reader, address, described, latest, reached, reading
 from tests.support.servers.mysql import GTIDS, Flavour, MysqlServer, binary
+from tests.support.slow import SERVERS, on_servers, some_slow
 from tests.support.until import until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -91,6 +93,7 @@ def restored(server: MysqlServer, change: Callable[[], Position]) -> Position:
     return read
 
 
+@on_servers("mysql", fixture="flavour")
 @pytest.mark.parametrize(
     "files", [pytest.param(0, id="few files", marks=pytest.mark.long), pytest.param(5, id="as many files")]
 )
@@ -109,6 +112,7 @@ def test_a_restored_server_whose_numbers_have_grown_past_the_jobs(server: MysqlS
     assert "the server was reset, restored or replaced" in str(refused(server, read))
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServer) -> None:
     """The same by RESET, which begins files and numbers anew."""
     server.run(server._reset(), "INSERT INTO moved.t VALUES (99, 'first')")
@@ -121,7 +125,11 @@ def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServ
     assert f"{read.file} was made at" in str(refused(server, read))
 
 
-@pytest.mark.parametrize("rows", [1, 300])
+@pytest.mark.parametrize(
+    ("flavour", "rows"),
+    some_slow(itertools.product(SERVERS, [1, 300]), always=[("mysql", 300), ("mariadb", 1)]),
+    indirect=["flavour"],
+)
 def test_a_reset_under_a_stream_is_found(server: MysqlServer, rows: int) -> None:
     """The server would send nothing until its new file has grown past the place of the stream, and heartbeats would
     say that there is nothing; with more rows it would call its binlog unreadable.
@@ -142,6 +150,7 @@ def test_a_reset_under_a_stream_is_found(server: MysqlServer, rows: int) -> None
     assert [row["id"] for row in reader.rows(TABLE)] == [*range(10)]
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_quiet_stream_that_has_all_stays_connected(server: MysqlServer) -> None:
     """Through a flush of the binlog, and through rows that it does not want."""
     quick = replace(QUICK, heartbeat=1.0)
@@ -157,6 +166,7 @@ def test_a_quiet_stream_that_has_all_stays_connected(server: MysqlServer) -> Non
         assert reader.troubles == []
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_the_end_is_asked_again_when_that_connection_was_cut(server: MysqlServer) -> None:
     """A server cuts connections that are idle; the stream, which is another one, goes on."""
     with reading(server, {TABLE: WANTED}, latest(server), options=replace(QUICK, heartbeat=1.0)) as reader:
@@ -168,6 +178,7 @@ def test_the_end_is_asked_again_when_that_connection_was_cut(server: MysqlServer
         assert reader.troubles == []
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_server_that_is_restored_before_the_job_has_read(server: MysqlServer) -> None:
     """A start knows its file as every later position does."""
     server.run(server._reset(), "INSERT INTO moved.t VALUES (99, 'first')")
@@ -179,6 +190,7 @@ def test_a_server_that_is_restored_before_the_job_has_read(server: MysqlServer) 
     assert f"{start.file} was made at" in str(refused(server, start))
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_server_that_lost_the_end_of_its_binlog(server: MysqlServer) -> None:
     """A copy of the disk from before has the file of the job, but not up to where the job has read it."""
     start = latest(server)
@@ -195,6 +207,7 @@ def test_a_server_that_lost_the_end_of_its_binlog(server: MysqlServer) -> None:
     assert f"{read.file} ends at {read.offset - 500}" in str(refused(server, read))
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_what_a_server_may_do_with_its_files(server: MysqlServer) -> None:
     """A restart, FLUSH and PURGE leave the history as it was, and the job goes on."""
     at = read_to_the_end(server, latest_before_a_row(server, 0))
@@ -239,6 +252,7 @@ def test_binlog_files_under_another_name(tmp_path: Path) -> None:
     server.stop()
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_position_that_knows_no_birth_of_its_file(server: MysqlServer) -> None:
     """One of an older version of this program is taken as it was then."""
     at = read_to_the_end(server, latest_before_a_row(server, 0))
@@ -246,6 +260,7 @@ def test_a_position_that_knows_no_birth_of_its_file(server: MysqlServer) -> None
     assert ids_behind(server, replace(at, created=0)) == [1, 2]
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_server_that_was_failed_over_to_is_asked_for_its_own_files(flavour: Flavour, tmp_path: Path) -> None:
     """Files of two servers have like names: until something came from the new one, none of its files was read."""
     first, second = (
@@ -317,6 +332,7 @@ def insert_under_numbers_of(first: MysqlServer, second: MysqlServer, ids: range)
         second.run(f"SET SESSION server_id = 1, gtid_seq_no = {at}", f"INSERT INTO moved.t VALUES ({n}, 'other')")
 
 
+@on_servers("mysql", fixture="flavour")
 def test_a_replica_of_a_restored_server_is_not_failed_over_to(pair: tuple[MysqlServer, MysqlServer]) -> None:
     """It has all numbers that were read and more, of other transactions: what stands under them never came."""
     first, second = pair
@@ -336,6 +352,7 @@ def later(at: float) -> None:
     until(lambda: time.time() >= at + 1.1)
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_replica_that_has_what_was_read_is_failed_over_to(pair: tuple[MysqlServer, MysqlServer]) -> None:
     """Its copy of the last transaction shows the same time of the first commit, however late it was applied."""
     first, second = pair
@@ -351,6 +368,7 @@ def test_a_replica_that_has_what_was_read_is_failed_over_to(pair: tuple[MysqlSer
     assert ids_behind(second, read) == [20, 21, 22]
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_replica_that_has_purged_the_last_transaction_is_believed(pair: tuple[MysqlServer, MysqlServer]) -> None:
     """A failover to a server with a shorter binlog goes on: GTIDs are all that it can show."""
     first, second = pair

@@ -1,5 +1,6 @@
 """Servers whose binlog lacks a part of what changes on them."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import facts, latest, reached, reading
 from tests.support.servers.mysql import GTIDS, Flavour, MysqlServer, binary
+from tests.support.slow import SERVERS, on_servers, some_slow
 from tests.support.until import until
 
 TABLE: Final = ("ours", "t")
@@ -43,6 +45,7 @@ def refused_at_create(server: MysqlServer) -> SyncError:
     return caught.value
 
 
+@on_servers("mysql", fixture="flavour")
 def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:
     """Rows that it replicates are in no binlog of its own: refused before a job begins, and at each connection."""
     silent = {name.replace("-", "_"): value for name, value in SILENT[flavour].items()}
@@ -66,6 +69,7 @@ def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp
         assert facts(second, [TABLE]).tables
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_server_that_becomes_a_replica_while_it_is_read(flavour: Flavour, tmp_path: Path) -> None:
     """As an old primary does after a failover: nothing of what it replicates would arrive, so the job stops."""
     silent = {name.replace("-", "_"): value for name, value in SILENT[flavour].items()}
@@ -80,6 +84,7 @@ def test_a_server_that_becomes_a_replica_while_it_is_read(flavour: Flavour, tmp_
         assert reader.until_error().code is Code.SOURCE_UNLOGGED
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:
     """Its binlog is as good as its source's."""
     with running(tmp_path / "first", flavour, **GTIDS[flavour]) as first:
@@ -93,6 +98,7 @@ def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path
             second.stop()
 
 
+@on_servers("mariadb", fixture="flavour")
 def test_a_server_that_was_restarted_without_a_binlog(flavour: Flavour, tmp_path: Path) -> None:
     """It can be reached, and whoever reads it is told why there is nothing to read."""
     with running(tmp_path / "own", flavour) as server:
@@ -103,13 +109,12 @@ def test_a_server_that_was_restarted_without_a_binlog(flavour: Flavour, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("database", "option"),
-    [
-        ("ours", "binlog_ignore_db"),
-        ("theirs", "binlog_do_db"),
-        pytest.param("ours", "binlog_do_db", marks=pytest.mark.long),
-        pytest.param("theirs", "binlog_ignore_db", marks=pytest.mark.long),
-    ],
+    ("flavour", "database", "option"),
+    some_slow(
+        itertools.product(SERVERS, ["ours", "theirs"], ["binlog_ignore_db", "binlog_do_db"]),
+        always=[("mysql", "ours", "binlog_ignore_db"), ("mariadb", "theirs", "binlog_do_db")],
+    ),
+    indirect=["flavour"],
 )
 def test_a_filter_on_databases(flavour: Flavour, tmp_path: Path, option: str, database: str) -> None:
     """Rows of one, and DDL of a session in one, are in no binlog: refused at CREATE SYNC and at each connection."""

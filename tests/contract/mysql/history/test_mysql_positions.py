@@ -22,6 +22,7 @@ from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.conftest import need_gtids, need_names
 from tests.contract.mysql_reader import Reader, address, database, described, latest, reading
 from tests.support.servers.mysql import GTIDS, PASSWORD, Flavour, MysqlServer, binary, free_port
+from tests.support.slow import SERVERS, on_servers, some_slow
 from tests.support.until import HANG_SECOND, until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -60,6 +61,7 @@ def need(flavour: Flavour) -> None:
         pytest.skip(f"no {flavour} server is installed")
 
 
+@on_servers("mariadb", fixture="own_server")
 def test_a_server_that_began_anew_is_told(own_server: MysqlServer) -> None:
     """Its files have the same names and may be longer by now; without GTIDs their birth tells them apart."""
     own_server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
@@ -173,6 +175,7 @@ def _rows_if_there(server: MysqlServer) -> list[tuple[object, ...]]:
     return server.run("SELECT id FROM moved.t")
 
 
+@on_servers("mariadb", fixture="pair")
 def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair, reader: Reader) -> None:
     """A replica that had not caught up when its source died: the job says which transactions it does not have."""
     first, second = pair
@@ -197,6 +200,7 @@ def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair,
     assert ids(reader) == [1, 2]
 
 
+@on_servers("mariadb", fixture="pair")
 def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, reader: Reader) -> None:
     """A part that was handed on may be cut otherwise by another server: it is not mixed with what that one sends."""
     first, second = pair
@@ -364,16 +368,22 @@ def test_what_one_server_left_out_is_not_looked_for_at_the_next(pair: Pair, read
     assert ids(reader) == [1]
 
 
+ELSEWHERE: Final = [  # what the position says, and what is told of it
+    ({"server": OTHER, "gtids": ""}, f"it was read from server {OTHER}, this is"),
+    ({"server": OTHER, "gtids": "", "file": "other.000001"}, f"it was read from server {OTHER}, this is"),
+    ({"gtids": "", "file": "other.000001"}, "other.000001"),
+    ({"gtids": "", "created": 1_700_000_000}, "the server was reset, restored or replaced"),
+    ({"gtids": "", "created": 0, "last": f"@{10**15}@4711@{{file}}"}, "no transaction begins at"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"server": OTHER, "gtids": ""}, f"it was read from server {OTHER}, this is"),
-        ({"server": OTHER, "gtids": "", "file": "other.000001"}, f"it was read from server {OTHER}, this is"),
-        ({"gtids": "", "file": "other.000001"}, "other.000001"),
-        ({"gtids": "", "created": 1_700_000_000}, "the server was reset, restored or replaced"),
-        ({"gtids": "", "created": 0, "last": f"@{10**15}@4711@{{file}}"}, "no transaction begins at"),
-    ],
-    ids=["another server", "its files have other names", "the same id", "the same id and names", "no birth is known"],
+    ("own_server", "change", "words"),
+    some_slow(
+        ((server, *each) for server in SERVERS for each in ELSEWHERE),
+        always=[("mysql", *ELSEWHERE[3]), *(("mariadb", *each) for each in ELSEWHERE)],
+    ),
+    indirect=["own_server"],
 )
 def test_without_gtids_no_place_of_another_server_is_read_from(
     own_server: MysqlServer, change: dict[str, object], words: str

@@ -16,6 +16,7 @@ from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, address, database, latest, reading
 from tests.support.servers.mysql import MysqlServer, binary
+from tests.support.slow import on_servers
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -60,6 +61,7 @@ def without_gtids(tmp_path: Path) -> Iterator[MysqlServer]:
     server.stop()
 
 
+@on_servers("mysql")
 def test_a_rotation_behind_the_last_transaction_is_passed(any_server: MysqlServer) -> None:
     """The head of the new file is read with it, so the server's end is reached, and read on from there."""
     with database(any_server) as db:

@@ -2,6 +2,7 @@
 and their births, and grow again with other contents.
 """
 
+import itertools
 import shutil
 import struct
 import time
@@ -21,6 +22,7 @@ from syncmgr.sources.mysql.source import SourceOptions
 from syncmgr.sources.mysql.wire import FIRST_OFFSET, FORMAT_DESCRIPTION
 from tests.contract.mysql_reader import latest, reading
 from tests.support.servers.mysql import NO_GTIDS, MysqlServer, binary
+from tests.support.slow import some_slow
 from tests.support.until import until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -81,7 +83,14 @@ def copied(server: MysqlServer, copy: Path) -> None:
     server.start()
 
 
-@pytest.mark.parametrize("value", ["lost", pytest.param("other than that", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("server", "value"),
+    some_slow(
+        itertools.product(["mysql", "mysql without GTIDs", "mariadb"], ["lost", "other than that"]),
+        always=[("mysql", "lost"), ("mariadb", "lost")],
+    ),
+    indirect=["server"],
+)
 def test_a_server_that_was_set_back_with_its_files(server: MysqlServer, tmp_path: Path, value: str) -> None:
     """What it wrote since stands under the numbers, and in the place, of what the job has read."""
     start = latest(server)

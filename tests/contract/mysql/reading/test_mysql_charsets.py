@@ -1,5 +1,6 @@
 """Every code of every charset, as the servers themselves convert it."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import product
@@ -16,8 +17,9 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.values import charsets
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.servers.mysql import MysqlServer
-from tests.support.slow import some_slow
+from tests.support.slow import crossed, on_servers, some_slow
 
+TEXTS: Final = sorted(set(MAX_BYTES) - {"binary"})
 IN_EVERY_RUN: Final = ("armscii8", "cp932", "latin1", "tis620", "utf16", "utf8mb4")  # the hardest ones
 STEP: Final = 97  # of the characters beyond the first 65536, and of the four-byte codes of gb18030
 PART: Final = 8000
@@ -64,7 +66,11 @@ def converted(server: MysqlServer, charset: str, db: str) -> list[tuple[bytes, b
     return [(code, text) for code, same, text in same_of if same == code and text not in {b"", TWO}]
 
 
-@pytest.mark.parametrize("charset", sorted(set(MAX_BYTES) - {"binary"}))
+@crossed(
+    "charset",
+    TEXTS,
+    always=[*itertools.product(["mysql"], TEXTS), *itertools.product(["mariadb"], IN_EVERY_RUN)],
+)
 def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: str) -> None:
     """Each well-formed code becomes the character of the server's own conversion, its substitutes too."""
     need_charset(any_server, charset)
@@ -78,6 +84,7 @@ def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: st
     assert differ == []
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("charset", some_slow(sorted(set(MAX_BYTES) - {"binary"}), always=IN_EVERY_RUN))
 def test_a_key_takes_every_code_that_comes_back(any_server: MysqlServer, charset: str) -> None:
     """And none that the server's own conversion to Unicode and back makes another one, nor a substitute."""
@@ -109,6 +116,7 @@ def came_back(server: MysqlServer, charset: str, db: str, texts: list[bytes]) ->
 TWICE: Final = {"cp932": ("FBFC", "EEE0"), "sjis": ("815F", "5C"), "ujis": ("5C", "A1C0"), "big5": ("41", "A15A")}
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("charset", TWICE)
 def test_two_codes_of_one_character_are_no_two_keys(any_server: MysqlServer, charset: str) -> None:
     """The server has two rows where the target would have one: the code that does not come back stops the table."""
@@ -141,7 +149,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-@pytest.mark.parametrize("level", ["FULL", "MINIMAL"])
+@crossed("level", ["FULL", "MINIMAL"], always=[("mysql", "FULL"), ("mariadb", "MINIMAL")])
 def test_foreign_names_are_those_of_the_rows(any_server: MysqlServer, level: str) -> None:
     """Names of databases, tables and columns in any alphabet, with marks that SQL quotes, lead to their values."""
     with database(any_server) as plain, any_server.global_variable("binlog_row_metadata", f"'{level}'"):
@@ -182,6 +190,7 @@ def test_some_characters_are_in_every_charset(any_server: MysqlServer) -> None:
         assert {name for name, shown in zip(names, cursor.fetchone(), strict=True) if shown != text} == set()
 
 
+@on_servers("mysql")
 def test_which_characters_the_server_exchanges(any_server: MysqlServer) -> None:
     """Without an error, in strict mode too: in none but two charsets, and only those that are known."""
     every = [*map(chr, (*range(0xD800), *range(0xE000, 0x10000), *range(0x10000, 0x30000, STEP)))]

@@ -24,6 +24,7 @@ from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reached, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed
 from tests.support.until import HANG_SECOND, until
 
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02), linger=0.0)
@@ -172,7 +173,7 @@ def test_killed_connections_lose_and_double_nothing(any_server: MysqlServer, db:
         assert reader.troubles[-1] is None
 
 
-@pytest.mark.parametrize("by_gtid", [True, False])
+@crossed("by_gtid", [True, False], always=[("mysql", True), ("mariadb", False)])
 def test_a_cut_inside_a_transaction_resumes_there(any_server: MysqlServer, db: str, *, by_gtid: bool) -> None:
     """The part of an open transaction that was delivered comes neither twice nor is the rest lost."""
     start = latest(any_server)
@@ -320,7 +321,7 @@ def test_row_images_that_are_not_full_are_refused(any_server: MysqlServer, db: s
         assert caught.value.code is Code.SOURCE_ROW_IMAGE
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+@crossed("metadata", ["FULL", "MINIMAL"], always=[("mysql", "MINIMAL"), ("mariadb", "FULL")])
 def test_columns_that_a_server_adds_of_its_own(any_server: MysqlServer, metadata: str) -> None:
     """What it keeps beside those of an index over an expression, or of a long unique key, is passed over."""
     own = "KEY ((id + 1))" if any_server.flavour == "mysql" else "UNIQUE (v)"

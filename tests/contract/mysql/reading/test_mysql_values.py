@@ -2,6 +2,7 @@
 """Every column type, value by value against SELECT and against an independent decoder, on the same binlog."""
 
 import datetime as dt
+import itertools
 import json
 import random
 import time
@@ -25,6 +26,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, Row, database, facts, latest, reading
 from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.slow import SERVERS, on_servers, some_slow
 
 # type -> the literals to insert; every one meets every server that has the type
 COMMON: Final = {
@@ -231,8 +233,19 @@ def metadata(server: MysqlServer, level: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("suffix", ["", " NOT NULL"])
-@pytest.mark.parametrize("level", ["FULL", "MINIMAL"])
+@pytest.mark.parametrize(
+    ("any_server", "level", "suffix"),
+    some_slow(
+        itertools.product(SERVERS, ["FULL", "MINIMAL"], ["", " NOT NULL"]),
+        always=[
+            ("mysql", "FULL", ""),
+            ("mysql", "MINIMAL", " NOT NULL"),
+            ("mariadb", "FULL", " NOT NULL"),
+            ("mariadb", "MINIMAL", ""),
+        ],
+    ),
+    indirect=["any_server"],
+)
 def test_every_type_decodes_to_what_select_says(any_server: MysqlServer, level: str, suffix: str) -> None:
     """Inserts of every type, NULLs and extremes come out as SELECT tells them, with and without full metadata."""
     types = types_of(any_server)
@@ -283,6 +296,7 @@ def test_updates_and_deletes_of_every_type(any_server: MysqlServer) -> None:
         assert {row[OP] for row in reader.rows((db, "t"))} == {0, 1, 2}
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("years", [1, 3, 8])
 def test_signs_behind_a_year_are_those_of_the_table(any_server: MysqlServer, years: int) -> None:
     """The binlog has one bit for each number, and a YEAR is one."""
@@ -333,6 +347,7 @@ def test_only_wanted_columns_are_decoded(any_server: MysqlServer) -> None:
         assert reader.rows((db, "t")) == [{"d": 4, "b": "x", "id": 1, OP: 0}]
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize(
     ("kind", "literal", "shown"),
     [

@@ -19,6 +19,7 @@ from syncmgr.sources.mysql.check import inspect_server
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, address, database, latest, reached, reading
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.until import until
 
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.02, retry=Retry(first=0.02), linger=0.0)
@@ -101,7 +102,7 @@ def test_one_phase_is_as_any_other(any_server: MysqlServer, db: str) -> None:
         assert reader.prepared == {}
 
 
-@pytest.mark.parametrize("size", [1, 35])
+@crossed("size", [1, 35], always=[("mysql", 35), ("mariadb", 1)])
 def test_prepared_rows_wait_for_their_commit(any_server: MysqlServer, db: str, size: int) -> None:
     """The position moves past the PREPARE, the rows come with the COMMIT, behind what was committed before them."""
     with reading(any_server, {(db, "t"): WANTED}, options=SMALL) as reader:
@@ -119,7 +120,7 @@ def test_prepared_rows_wait_for_their_commit(any_server: MysqlServer, db: str, s
         assert reader.prepared == {}
 
 
-@pytest.mark.parametrize("size", [1, 35])
+@crossed("size", [1, 35], always=[("mysql", 35), ("mariadb", 1)])
 def test_rolled_back_rows_never_come(any_server: MysqlServer, db: str, size: int) -> None:
     """XA ROLLBACK drops what was prepared, whether it was delivered before or not."""
     with reading(any_server, {(db, "t"): WANTED}, options=SMALL) as reader:
@@ -266,6 +267,7 @@ class Restarted:
         self.at = next((batch.end for batch in reversed(reader.batches) if batch.end), self.at)
 
 
+@on_servers("mysql")
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_any_mixture_read_in_any_pieces_equals_the_source(any_server: MysqlServer, db: str, seed: int) -> None:
     """XA and ordinary transactions side by side, with lost connections and new processes in between."""
