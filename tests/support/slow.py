@@ -16,12 +16,23 @@ DATABASES: Final = (*SERVERS, "postgres")  # that may keep metadata
 
 def some_slow(cases: Iterable[Any], *, always: Collection[Any]) -> list[Any]:
     """The cases, tuples of several arguments or one, as pytest's parameters; those that are not in `always` are slow.
-    Each of `always` is a case.
+    Each of `always` is a case; one of `pytest.param` is named there by its id.
     """
-    listed = [case if isinstance(case, tuple) else (case,) for case in cases]
-    kept = [case if isinstance(case, tuple) else (case,) for case in always]
-    assert all(case in listed for case in kept)
-    return [pytest.param(*case, marks=[] if case in kept else pytest.mark.slow) for case in listed]
+    listed = [_parameters(case) for case in cases]
+    names = [case.id or case.values for case in listed]
+    kept = [case if isinstance(case, (str, tuple)) else (case,) for case in always]
+    kept = [(case,) if isinstance(case, str) and case not in names else case for case in kept]
+    assert all(case in names for case in kept), f"{kept} of {names}"
+    return [
+        case if name in kept else pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.slow])
+        for case, name in zip(listed, names, strict=True)
+    ]
+
+
+def _parameters(case: Any) -> Any:
+    if isinstance(case, type(pytest.param())):
+        return case
+    return pytest.param(*case) if isinstance(case, tuple) else pytest.param(case)
 
 
 def on_servers(*always: str, fixture: str = "any_server", among: Iterable[str] = SERVERS) -> pytest.MarkDecorator:

@@ -21,6 +21,7 @@ from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.snapshot.test_snapshot_values import chunk_of
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed, on_servers
 from tests.support.spark_session import SPARK, LakeTable, Tables
 from tests.support.until import until
 
@@ -382,6 +383,7 @@ def test_a_limit_of_the_server_cuts_no_chunk(mysql_server: MysqlServer, db: str,
         assert target.lake.commit(source.commit(1)).rows == 10
 
 
+@on_servers("mysql")
 def test_a_guard_of_the_server_ends_no_chunk(any_server: MysqlServer, tables: Tables) -> None:
     """A chunk takes longer, and reads more, than what some allow for people's queries."""
     target = tables.make()
@@ -462,7 +464,7 @@ TWICE = {  # bytes that are a text of their own, and some that look like another
 }
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR", pytest.param("CHAR", marks=pytest.mark.long)])
+@crossed("kind", ["VARCHAR", "CHAR"], always=[("mysql", "VARCHAR")])
 def test_keys_that_look_alike_are_told(any_server: MysqlServer, tables: Tables, kind: str) -> None:
     """As from the binlog: two codes of one character are two rows of the server, and were two of one UNIQUE KEY."""
     for charset, (kept, refused) in TWICE.items():

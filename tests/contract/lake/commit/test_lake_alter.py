@@ -37,6 +37,7 @@ from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.index.indexing import Budget, Indexing
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Pausing, Rival, Tables
 
 INS, UPD, DEL = ChangeKind
@@ -117,7 +118,7 @@ def _plain(value: object) -> object:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", some_slow(["", "DISTRIBUTED BY HASH(id) BUCKETS 4"], always=[""]))
 def test_a_table_of_v2_is_written_anew_with_what_mysql_shows(tables: Tables, place: str) -> None:
     """Whatever the type, beside other changes of the statement, once, and without the rows that were deleted."""
     table = tables.make(f'(id INT NOT NULL, v INT) UNIQUE KEY(id) {place} PROPERTIES ("format-version" = "2")')
@@ -147,7 +148,9 @@ def test_a_table_of_v2_is_written_anew_with_what_mysql_shows(tables: Tables, pla
     assert rows == [(1, 10, Decimal("1.5000"), odd), (3, 30, None, None), (9, 9, None, None)]
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize(
+    "place", some_slow(["", "DISTRIBUTED BY HASH(id) BUCKETS 4"], always=["DISTRIBUTED BY HASH(id) BUCKETS 4"])
+)
 def test_epochs_go_on_behind_every_change(tables: Tables, place: str) -> None:
     """Keys of old files are found behind each change, vectors and all; folds and compactions keep every value."""
     table = tables.make(f"(id INT NOT NULL, v INT, w DECIMAL(8,2) NOT NULL) UNIQUE KEY(id) {place}", ("id", "v", "w"))
@@ -285,7 +288,7 @@ def test_a_table_is_dropped_once(tables: Tables) -> None:
     assert table.rows() == [(2, 2)]
 
 
-@pytest.mark.parametrize("rivals", ["the same", "and the next epoch"])
+@pytest.mark.parametrize("rivals", some_slow(["the same", "and the next epoch"], always=["and the next epoch"]))
 def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> None:
     """Between every two calls another frontend makes the same change, and goes on: a column that was dropped and
     added stays the one that was added first, with the rows written into it.

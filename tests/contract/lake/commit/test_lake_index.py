@@ -22,6 +22,7 @@ from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import compact
 from tests.contract.index_state import entries, held, rebuilt
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
@@ -509,7 +510,7 @@ def test_a_commit_whose_outcome_is_unknown(tables: Tables, monkeypatch: pytest.M
     assert table.stray_files() == set()
 
 
-@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("at", some_slow(range(5), always=[1, 4]))
 def test_killed_while_it_is_saved(tables: Tables, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Whichever of its files was the last one that was written, the next start has the old index or the new one."""
     table = tables.make()

@@ -1,5 +1,6 @@
 """Partition fields that another engine adds: the partition of each file is the one its rows belong to."""
 
+import itertools
 import json
 import uuid
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg.layout import JsonValue
 from syncmgr.lake.index.keys import FIELD_ID, local
 from syncmgr.lake.upkeep.fold import Fold
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
@@ -62,7 +64,24 @@ def without_zone(value: object) -> object:
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
-@pytest.mark.parametrize(("word", "term", "kind", "values"), CASES)
+@pytest.mark.parametrize(
+    ("word", "term", "kind", "values"),
+    some_slow(
+        CASES,
+        always=[
+            "text",
+            "truncated text",
+            "bucket",
+            "boolean",
+            "truncated long",
+            "decimal",
+            "months of dates",
+            "hours({})",
+            "zoned days({})",
+            "truncated binary",
+        ],
+    ),
+)
 def test_a_partition_field_that_another_engine_adds(
     tables: Tables, word: str, term: str, kind: pa.DataType, values: list[object]
 ) -> None:
@@ -186,8 +205,23 @@ REACHES = [
 ]
 
 
-@pytest.mark.parametrize("how", [followed, built_anew, folded])
-@pytest.mark.parametrize(("spec", "partition", "reaches"), REACHES)
+@pytest.mark.parametrize(
+    ("how", "spec", "partition", "reaches"),
+    some_slow(
+        (
+            pytest.param(how, *case.values, id=f"{how.__name__}, {case.id}")
+            for how in (followed, built_anew, folded)
+            for case in REACHES
+        ),
+        always=[
+            "followed, of the partition",
+            "followed, of another spec",
+            "built_anew, of all partitions",
+            "built_anew, of another partition",
+            "folded, of the partition",
+        ],
+    ),
+)
 def test_an_equality_delete_of_another_engine(
     tables: Tables, spec: int, partition: dict[int, JsonValue], how: Callable[[LakeTable], None], *, reaches: bool
 ) -> None:
@@ -223,14 +257,23 @@ def struck_by_another_engine(table: LakeTable, spec: int, partition: dict[int, J
     loaded.newRowDelta().addDeletes(builder.withMetrics(iceberg._metrics_of(file)).build()).commit()
 
 
-@pytest.mark.parametrize("how", [followed, built_anew])
+STRUCK = {
+    "of another partition": (1, {1000: 3}),
+    "of another spec": (2, {1000: 1, 1001: 0}),
+    "of no partition": (0, {}),
+}
+
+
 @pytest.mark.parametrize(
-    ("spec", "partition"),
-    [
-        pytest.param(1, {1000: 3}, id="of another partition"),
-        pytest.param(2, {1000: 1, 1001: 0}, id="of another spec"),
-        pytest.param(0, {}, id="of no partition"),
-    ],
+    ("how", "spec", "partition"),
+    some_slow(
+        (
+            pytest.param(how, *where, id=f"{how.__name__}, {name}")
+            for how in (followed, built_anew)
+            for name, where in STRUCK.items()
+        ),
+        always=["followed, of another partition", "built_anew, of another spec", "built_anew, of no partition"],
+    ),
 )
 def test_position_deletes_of_another_engine(
     tables: Tables, spec: int, partition: dict[int, JsonValue], how: Callable[[LakeTable], None]
@@ -270,11 +313,14 @@ def test_position_deletes_about_which_readers_differ(tables: Tables) -> None:
     assert "position deletes of a file of another partition" in str(caught.value)
 
 
+LONG_FIELDS = ("s", "truncate(200, s)", "s AS p, ADD PARTITION FIELD truncate(150, s)")
 LONG = ["", "short", "x" * 100, "y" * 101, "z" * 122, "h" * 300, "ü" * 70, "a'b\\" * 40, "s" * 5000]
 
 
-@pytest.mark.parametrize("indexed", [True, False])
-@pytest.mark.parametrize("field", ["s", "truncate(200, s)", "s AS p, ADD PARTITION FIELD truncate(150, s)"])
+@pytest.mark.parametrize(
+    ("field", "indexed"),
+    some_slow(itertools.product(LONG_FIELDS, [True, False]), always=[(LONG_FIELDS[0], True), (LONG_FIELDS[1], False)]),
+)
 def test_a_partition_by_a_long_text(tables: Tables, field: str, *, indexed: bool) -> None:
     """Each row lies in the partition of its value, which Iceberg's own readers and rewrites find."""
     table = tables.make(

@@ -1,6 +1,7 @@
 """Plain epochs are written without Spark: the table must not tell the difference."""
 
 import datetime as dt
+import itertools
 import random
 from collections.abc import Sequence
 from decimal import Decimal
@@ -13,6 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.commit import arrow_writer, rows
 from syncmgr.lake.index.keys import local
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
@@ -94,7 +96,7 @@ def twins(tables: Tables, definition: str, keys: Sequence[str]) -> tuple[LakeTab
     [
         pytest.param(("id",), id="integer key", marks=pytest.mark.long),
         pytest.param(("id", "words"), id="hashed key"),
-        pytest.param((), id="no key"),
+        pytest.param((), id="no key", marks=pytest.mark.slow),
     ],
 )
 def test_both_ways_make_the_same_table(tables: Tables, spark_writes: list[str], keys: tuple[str, ...]) -> None:
@@ -179,8 +181,13 @@ def test_a_full_disk_is_told(tables: Tables, monkeypatch: pytest.MonkeyPatch) ->
     assert not table.stray_files()
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
-@pytest.mark.parametrize("name", ["else where", "else%20where", "100%", "what?", "a#b"])
+@pytest.mark.parametrize(
+    ("name", "indexed"),
+    some_slow(
+        itertools.product(["else where", "else%20where", "100%", "what?", "a#b"], [True, False]),
+        always=[("else where", True), ("else%20where", False), ("a#b", False)],
+    ),
+)
 def test_a_location_of_odd_letters(tables: Tables, tmp_path: Path, name: str, *, indexed: bool) -> None:
     """An epoch has its rows wherever another engine lets the table lie; nothing is written anywhere else."""
     table = tables.make()

@@ -83,7 +83,7 @@ def off(table: LakeTable) -> None:
     [
         pytest.param(fold, True, True, id="fold, indexed"),
         pytest.param(fold, True, False, id="fold, not indexed", marks=pytest.mark.long),
-        pytest.param(compaction, False, True, id="compaction, indexed"),
+        pytest.param(compaction, False, True, id="compaction, indexed", marks=pytest.mark.slow),
         pytest.param(compaction, False, False, id="compaction, not indexed", marks=pytest.mark.long),
         pytest.param(own_compaction, True, True, id="own compaction, indexed"),
         pytest.param(own_compaction, True, False, id="own compaction, not indexed", marks=pytest.mark.long),
@@ -115,6 +115,7 @@ def test_upkeep_beside_a_commit(
     pytest.fail("a commit takes more calls than this test tries")
 
 
+@pytest.mark.slow
 def test_an_expiry_beside_a_compaction(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """All older snapshots go, with their files, while a compaction has copied rows and has not committed yet."""
     table = tables.make()

@@ -161,8 +161,15 @@ def mixed(table: LakeTable, *, comes_back: bool) -> None:
         table.sql("ALTER TABLE {table} ADD PARTITION FIELD db")
 
 
-@pytest.mark.parametrize("comes_back", [False, True], ids=["without", "with a new one"])
-@pytest.mark.parametrize("change", [EmptyTable(), FillField(name="v", value="6")], ids=["emptied", "filled"])
+@pytest.mark.parametrize(
+    ("change", "comes_back"),
+    [
+        pytest.param(EmptyTable(), False, id="emptied"),
+        pytest.param(FillField(name="v", value="6"), True, id="filled, with a new one"),
+        pytest.param(EmptyTable(), True, id="emptied, with a new one", marks=pytest.mark.slow),
+        pytest.param(FillField(name="v", value="6"), False, id="filled", marks=pytest.mark.slow),
+    ],
+)
 def test_a_part_whose_rows_share_files_with_others_is_not_replaced(
     tables: Tables, change: LakeChange, *, comes_back: bool
 ) -> None:

@@ -2,15 +2,17 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.lake import Lake
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD = 0, 1
@@ -50,16 +52,30 @@ def harmed(file: Path, size: int | None) -> Iterator[None]:
         file.write_bytes(data)
 
 
-@pytest.mark.parametrize("size", [None, 0, 20])
+LED_TO: Final[Mapping[str, Callable[[LakeTable], Path]]] = {
+    "metadata": lambda table: path(pointer(table).location),
+    "manifest list": manifest_list,
+    "manifest": lambda table: named(table, ".avro"),
+    "rows": lambda table: named(table, ".parquet"),
+    "deletes": lambda table: named(table, ".puffin"),
+}
+
+
 @pytest.mark.parametrize(
-    "which",
-    [
-        pytest.param(lambda table: path(pointer(table).location), id="metadata"),
-        pytest.param(manifest_list, id="manifest list"),
-        pytest.param(lambda table: named(table, ".avro"), id="manifest"),
-        pytest.param(lambda table: named(table, ".parquet"), id="rows"),
-        pytest.param(lambda table: named(table, ".puffin"), id="deletes"),
-    ],
+    ("which", "size"),
+    some_slow(
+        (pytest.param(which, size, id=f"{name}, {size}") for name, which in LED_TO.items() for size in (None, 0, 20)),
+        always=[
+            "metadata, None",
+            "metadata, 0",
+            "metadata, 20",
+            "manifest list, 0",
+            "manifest, 20",
+            "rows, None",
+            "rows, 20",
+            "deletes, 0",
+        ],
+    ),
 )
 def test_a_file_that_is_not_whole_is_told(tables: Tables, which: Callable[[LakeTable], Path], size: int | None) -> None:
     """Whatever it is that the catalog leads to: the error names the table, the file and the metadata before it."""

@@ -2,6 +2,7 @@
 that it has refused what it has taken.
 """
 
+import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.upkeep.compaction import Compaction, Swap
 from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries, held, rebuilt
+from tests.support.slow import some_slow
 from tests.support.spark_session import (
     FOREIGN_ROW,
     SPARK,
@@ -242,8 +244,10 @@ def lying(monkeypatch: pytest.MonkeyPatch, table: LakeTable, owner: type, method
     monkeypatch.setattr(owner, method, lie)
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("version", "indexed"),
+    some_slow(itertools.product([2, 3], [True, False]), always=[(2, False), (3, True)]),
+)
 def test_a_commit_that_was_refused_and_is_in(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, version: int, *, indexed: bool
 ) -> None:

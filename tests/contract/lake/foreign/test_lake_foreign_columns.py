@@ -1,5 +1,6 @@
 """What another engine adds to a target: columns of any type, and what makes the source's own columns indispensable."""
 
+import itertools
 import re
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import State
 from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries, held, rebuilt
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of, in_pyiceberg, rewrite
 
 INS, UPD, DEL = ChangeKind
@@ -54,8 +56,13 @@ DEPENDENT = [
 ]
 
 
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("work", DEPENDENT)
+@pytest.mark.parametrize(
+    ("work", "version"),
+    some_slow(
+        (pytest.param(*work.values, version, id=f"{work.id}, v{version}") for work in DEPENDENT for version in (2, 3)),
+        always=["partition, v3", "named partition, v2", "identifier, v3"],
+    ),
+)
 def test_a_column_that_something_of_another_engine_depends_on(tables: Tables, work: str, version: int) -> None:
     """That the source drops it is refused with the statement that removes what depends on it, after which the table
     goes on.
@@ -131,9 +138,13 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("by_spark", [False, True], ids=["by Arrow", "by Spark"])
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
-@pytest.mark.parametrize("kind", THEIRS)
+@pytest.mark.parametrize(
+    ("kind", "indexed", "by_spark"),
+    some_slow(
+        itertools.product(THEIRS, [True, False], [False, True]),
+        always=[(kind, number % 2 == 0, number % 4 > 1) for number, kind in enumerate(THEIRS)],
+    ),
+)
 def test_a_column_of_a_type_that_we_do_not_have(tables: Tables, kind: str, *, indexed: bool, by_spark: bool) -> None:
     """It keeps its values in rows that stay, and is NULL in new ones and in those that the source changes; a compaction
     and a fold leave it as it is.
@@ -170,7 +181,10 @@ def test_a_fill_beside_a_column_that_we_do_not_have(tables: Tables) -> None:
     assert table.rows() == [(1, 1, 7)]
 
 
-@pytest.mark.parametrize("kind", ["uuid", "time", "fixed[4]", "timestamp_ns", "timestamptz_ns"])
+@pytest.mark.parametrize(
+    "kind",
+    some_slow(["uuid", "time", "fixed[4]", "timestamp_ns", "timestamptz_ns"], always=["uuid", "time", "timestamp_ns"]),
+)
 def test_a_simple_column_of_a_type_that_we_do_not_have(tables: Tables, kind: str) -> None:
     """Those that Spark cannot make are no obstacle either."""
     table = tables.make()

@@ -2,6 +2,7 @@
 together with a change that they would have shown.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from tests.contract.lake.foreign.test_lake_foreign_settings import cured
 from tests.contract.mysql_reader import database
 from tests.contract.snapshot.test_snapshot_commit import Chunked
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
 
 INS, UPD, DEL = ChangeKind
@@ -70,8 +72,13 @@ def test_a_chunk_whose_done_set_was_set_back_is_not_doubled(mysql_server: MysqlS
     assert len(target.rows()) == 20
 
 
-@pytest.mark.parametrize("value", ["abc", "[]", "1-x:y", "one-x:1", ":"])
-@pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.parametrize(
+    ("value", "replaces"),
+    some_slow(
+        itertools.product(["abc", "[]", "1-x:y", "one-x:1", ":"], [False, True]),
+        always=[("abc", False), ("1-x:y", True), (":", False)],
+    ),
+)
 def test_a_done_set_is_not_guessed(
     mysql_server: MysqlServer, db: str, tables: Tables, value: str, *, replaces: bool
 ) -> None:
@@ -101,8 +108,13 @@ def test_rows_of_others_that_a_chunk_has_found_are_replaced(mysql_server: MysqlS
     assert target.rows() == [(n, n * 2) for n in range(100)]
 
 
-@pytest.mark.parametrize("keys", [("id",), ()], ids=["key", "no key"])
-@pytest.mark.parametrize("kinds", [("token",), ("token", "fingerprint")], ids=str)
+@pytest.mark.parametrize(
+    ("keys", "kinds"),
+    some_slow(
+        itertools.product([("id",), ()], [("token",), ("token", "fingerprint")]),
+        always=[((), ("token", "fingerprint")), (("id",), ("token",))],
+    ),
+)
 def test_an_epoch_whose_token_is_gone_is_not_doubled(
     tables: Tables, keys: tuple[str, ...], kinds: tuple[str, ...]
 ) -> None:
