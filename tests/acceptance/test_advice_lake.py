@@ -29,6 +29,7 @@ from tests.acceptance.test_restores import metadata, rename, set_back, set_to
 from tests.acceptance.test_shards import Shards
 from tests.support.files import below
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import some_slow
 from tests.support.small_disk import SmallDisk
 from tests.support.until import until
 
@@ -102,7 +103,7 @@ def test_a_column_that_was_replaced_is_read_anew(
     t.until_well()
 
 
-@pytest.mark.parametrize("how", ["column", "same type", "table", "rows kept"])
+@pytest.mark.parametrize("how", some_slow(["column", "same type", "table", "rows kept"], always=["column", "table"]))
 def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, how: str
 ) -> None:

@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import pymysql
 import pytest
@@ -14,6 +15,7 @@ from tests.acceptance.altered import BINLOG, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -355,7 +357,14 @@ def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer
     until(lambda: frontend.job("unlogged")["Msg"] is None, why="no Msg")
 
 
-@pytest.mark.parametrize("statement", ["INSERT INTO {t} VALUES (7, 7, 'new', 7)", "ALTER TABLE {t} ADD z INT"])
+AGAIN: Final = ("INSERT INTO {t} VALUES (7, 7, 'new', 7)", "ALTER TABLE {t} ADD z INT")
+
+
+@crossed(
+    "statement",
+    AGAIN,
+    always=[("mysql", AGAIN[1])],
+)
 def test_a_table_that_was_created_again_unlogged_stops_alone(
     any_server: MysqlServer, frontend: FrontendProcess, statement: str
 ) -> None:

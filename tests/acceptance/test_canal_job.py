@@ -247,6 +247,7 @@ def test_a_lost_cursor_pauses_the_job(shop: Callable[..., Shop], canal: Callable
     assert [row[0] for row in s.lake_rows()] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_torn_transaction_is_shown_until_its_end(
     shop: Callable[..., Shop], canal: Callable[..., CanalServer]
 ) -> None:
@@ -307,6 +308,7 @@ def test_a_statement_pauses_a_job_that_has_no_rows_to_read(
             s.fe.sql(f"ALTER SYNC JOB {s.name}.job1 SET ({given})")
 
 
+@pytest.mark.slow
 def test_a_cluster_is_followed(
     shop: Callable[..., Shop], canal: Callable[..., CanalServer], zookeeper: ZooKeeper
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer
 from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.slow import on_servers
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -82,6 +83,7 @@ def differing(fe: FrontendProcess, db: str) -> list[dict[str, Any]]:
     )
 
 
+@on_servers("mysql")
 def test_both_kinds_of_source_give_the_same_lake_rows(
     any_server: MysqlServer, frontend: FrontendProcess, canal: Callable[..., CanalServer]
 ) -> None:

@@ -133,6 +133,7 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
     assert not ended["Status"]["needs_operator"]
 
 
+@pytest.mark.slow
 def test_a_table_without_a_key_that_cannot_be_read_again_is_as_old_as_its_rows(
     mysql_server: MysqlServer, fe: FrontendProcess
 ) -> None:
@@ -245,7 +246,11 @@ def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer,
 
 
 @pytest.mark.parametrize(
-    "ahead", [pytest.param(-86400, id="yesterday", marks=pytest.mark.long), pytest.param(86400, id="tomorrow")]
+    "ahead",
+    [
+        pytest.param(-86400, id="yesterday", marks=pytest.mark.long),
+        pytest.param(86_400, id="tomorrow", marks=pytest.mark.slow),
+    ],
 )
 def test_a_session_that_sets_its_time_moves_nothing_by_a_day(
     mariadb_server: MysqlServer, fe: FrontendProcess, ahead: int

@@ -124,6 +124,7 @@ def test_several_tables_are_renamed_by_one_statement(mysql_server: MysqlServer, 
 CHANGES = 60  # some 20 of them DDL
 
 
+@pytest.mark.slow
 def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """New columns, keys and writes during a snapshot: after it both sides are equal, column by column."""
     t = Altered("snapping", mysql_server, frontend, rows=1500, properties='PROPERTIES ("snapshot_chunk_rows" = "100")')

@@ -104,6 +104,7 @@ def hostile(mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Ho
     frontend.sql("DROP USER hostile")
 
 
+@pytest.mark.slow
 def test_a_query_that_never_ends_stops_no_job(hostile: Hostile) -> None:
     """Two rows of LIKE take every core of the query engine and ignore a cancel: rows arrive meanwhile, and the engine
     is replaced automatically and answers.

@@ -178,7 +178,7 @@ def test_a_power_failure_in_a_commit_is_mended_as_the_manual_says(house: House) 
 @pytest.mark.parametrize(
     ("db", "others", "keyed"),
     [
-        pytest.param("back1", False, True, id="alone"),
+        pytest.param("back1", False, True, id="alone", marks=pytest.mark.slow),
         pytest.param("back2", True, True, id="beside another", marks=pytest.mark.long),
         pytest.param("back3", True, False, id="without a key"),
     ],
@@ -239,7 +239,7 @@ def test_resync_renews_a_table_that_was_set_back(
 @pytest.mark.parametrize(
     ("db", "others", "pending"),
     [
-        pytest.param("across1", False, False, id="alone"),
+        pytest.param("across1", False, False, id="alone", marks=pytest.mark.slow),
         pytest.param("across2", True, False, id="beside another", marks=pytest.mark.long),
         pytest.param("across3", False, True, id="with a statement that was not followed"),
         pytest.param("across4", False, True, id="after PAUSE", marks=pytest.mark.long),

@@ -203,7 +203,7 @@ class CanalJob(Job):
         ("mysql", "key", "changed"),
         pytest.param("mysql", "no key", "same", marks=pytest.mark.long),
         pytest.param("mariadb", "key", "same", marks=pytest.mark.long),
-        ("mariadb", "no key", "changed"),
+        pytest.param("mariadb", "no key", "changed", marks=pytest.mark.slow),
         pytest.param("file", "key", "changed", marks=pytest.mark.long),
         ("file", "no key", "same"),
         pytest.param("mysql", "key", "same", marks=pytest.mark.long),
@@ -255,7 +255,7 @@ def test_a_stopped_table_comes_back(
     ("which", "key", "columns"),
     [
         ("mysql", "key", "changed"),
-        ("file", "no key", "same"),
+        pytest.param("file", "no key", "same", marks=pytest.mark.slow),
         pytest.param("mysql", "key", "same", marks=pytest.mark.long),
         pytest.param("mysql", "no key", "changed", marks=pytest.mark.long),
         pytest.param("mysql", "no key", "same", marks=pytest.mark.long),

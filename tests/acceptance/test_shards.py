@@ -139,6 +139,7 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
     )
 
 
+@pytest.mark.slow
 def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """TRUNCATE, DROP TABLE, RESYNC and columns that come one database after the other change the rows of that
     database alone.

@@ -187,6 +187,7 @@ def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> Non
         f.create_sync()
 
 
+@pytest.mark.slow
 def test_rows_are_read_from_a_replica(frontend: FrontendProcess, tmp_path: Path) -> None:
     """The source is spared: rows come from a replica that is behind, and what it lacked from the source's binlog."""
     source, replica = (MysqlServer(tmp_path / n, variables={"server-id": n}).start() for n in ("1", "2"))
@@ -282,6 +283,7 @@ def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) ->
     f.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_one_without_a_key_that_fails_comes_by_itself(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Its value is reported, the other table streams; once fixed, it has each row once, and is not emptied by a
     TRUNCATE that is in the binlog before its point.

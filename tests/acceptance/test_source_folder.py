@@ -74,6 +74,7 @@ def rows(frontend: FrontendProcess, table: str) -> list[dict[str, Any]]:
     return frontend.sql(f"SELECT * FROM demo.{table} ORDER BY id")
 
 
+@pytest.mark.slow
 def test_a_kind_that_is_not_known_any_more_stops_the_start(tmp_path: Path) -> None:
     """A frontend without the folder says what is missing, and changes nothing: the one that has it goes on."""
     server = Server(tmp_path / "server")

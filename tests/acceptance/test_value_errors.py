@@ -13,6 +13,7 @@ import pytest
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import crossed
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -156,7 +157,7 @@ def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> 
     assert shop.job()["Status"]["dead_letters"] == len(BAD)
 
 
-@pytest.mark.parametrize("start", ["snapshot", "latest"])
+@crossed("start", ["snapshot", "latest"], always=[("mysql", "snapshot")])
 def test_a_key_that_looks_like_another_stops_its_table(
     any_server: MysqlServer, frontend: FrontendProcess, start: str
 ) -> None:

@@ -14,6 +14,7 @@ from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import on_servers
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -163,6 +164,7 @@ def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, front
     assert raised.value.args[0] == Code.NO_TABLE_MATCHES.number
 
 
+@pytest.mark.slow
 def test_a_table_joins_though_the_frontend_dies_behind_its_target(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_table_joins_though_the_frontend_dies_behind_its_target(
     until(lambda: (len(rows("a")), len(rows("b"))) == (2, 2), why="the changes behind it")
 
 
+@on_servers("mysql")
 def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     any_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -234,6 +237,7 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     assert len(fe.sql(told)) == 1, "one run for all of them"
 
 
+@on_servers("mariadb")
 def test_a_table_that_was_created_unlogged_joins_with_its_rows(
     any_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

@@ -43,6 +43,7 @@ def prepared(shop: Shop) -> int:
     return int(shop.job()["Status"]["prepared_xa"])
 
 
+@pytest.mark.slow
 def test_prepared_rows_outlive_everything(shop: Callable[[str], Shop]) -> None:
     """Kill -9 of the frontend and a PAUSE between PREPARE and its end: rows arrive with the COMMIT, or never."""
     s = shop("xa")

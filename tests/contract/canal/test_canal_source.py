@@ -453,6 +453,7 @@ def ids(reader: Reader, db: str) -> list[int]:
     return [row["id"] for row in reader.rows((db, "t")) if row["id"] < FIRST]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "acks", [pytest.param(True, id="acked", marks=pytest.mark.long), pytest.param(False, id="between commit and ack")]
 )
