@@ -93,6 +93,7 @@ def test_the_tests_look_where_the_script_installs() -> None:
     assert elsewhere.strip() == "/elsewhere/syncmgr/data"
 
 
+@pytest.mark.slow
 def test_the_environment_holds_what_is_locked_alone(tmp_path: Path) -> None:
     """And pip, by which it came: what venv brings besides is no part of the locks, and is removed."""
     (tmp_path / "none.lock").touch()

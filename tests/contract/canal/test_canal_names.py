@@ -10,7 +10,7 @@ from tests.contract.canal_reader import channel, reading
 from tests.contract.mysql_reader import database
 from tests.support.servers.canal import CanalServer
 from tests.support.servers.mysql import FOLDS, Flavour, MysqlServer
-from tests.support.slow import on_servers, some_slow
+from tests.support.slow import SERVERS, some_slow
 
 pytestmark = pytest.mark.mysql
 
@@ -18,7 +18,7 @@ COLUMNS = "id INT, v STRING"
 NAMES = [("T1", "t1"), ("ΟΔΟΣ", "οδοσ"), ("İST", "ist"), ("Straße", "straße")]  # as typed, as the server has it
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb"])
+@pytest.fixture(scope="module", params=some_slow(SERVERS, always=["mysql"]))
 def folding(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
     flavour: Flavour = request.param
     server = MysqlServer(tmp_path_factory.mktemp("folding") / flavour, flavour, {FOLDS: "1"}).start()
@@ -34,7 +34,6 @@ def folding_canal(folding: MysqlServer, tmp_path_factory: pytest.TempPathFactory
     server.kill()
 
 
-@on_servers("mysql", fixture="folding")
 @pytest.mark.parametrize(("typed", "kept"), NAMES, ids=["ascii", "sigma", "dotted i", "sharp s"])
 def test_a_name_that_the_server_spells_otherwise_is_told(
     folding: MysqlServer, folding_canal: CanalServer, typed: str, kept: str

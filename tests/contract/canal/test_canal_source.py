@@ -23,6 +23,7 @@ from tests.support.alike import ALIKE
 from tests.support.servers.canal import CANAL_PASSWORD, CanalServer
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
+from tests.support.slow import crossed
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_canal
 
@@ -180,7 +181,7 @@ def test_a_server_that_is_away_is_waited_for(mysql_server: MysqlServer, mysql_db
         until_equal(reader, mysql_server, mysql_db)
 
 
-@pytest.mark.parametrize("gtid", [False, True], ids=["coordinates", "gtids"])
+@crossed("gtid", [False, True], always=[("mysql", True), ("mariadb", False)])
 def test_every_change_arrives_in_its_transaction(canal: Start, any_server: MysqlServer, db: str, *, gtid: bool) -> None:
     """On both kinds of server, batches end at transactions, and the changes give the table."""
     if gtid and any_server.flavour == "mariadb":

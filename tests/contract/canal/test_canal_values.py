@@ -26,6 +26,7 @@ from tests.contract.mysql.reading.test_mysql_values import COMMON, MYSQL_ONLY, c
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.servers.canal import CanalServer
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import SERVERS, some_slow
 from tests.support.until import HANG_SECOND
 
 GET_MILLISECOND: Final = 100
@@ -74,7 +75,7 @@ class Chain:
     canal: CanalServer
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb"])
+@pytest.fixture(scope="module", params=some_slow(SERVERS, always=["mysql"]))
 def chain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
     """Each flavour in turn, with one canal for all tests here."""
     need_canal()

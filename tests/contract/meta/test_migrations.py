@@ -1,5 +1,6 @@
 """Starts that die inside a migration of the metadata, on each database that may have them."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -111,9 +112,17 @@ EACH: Final = pytest.mark.parametrize("before", [pytest.param(nothing, marks=pyt
 
 
 @EACH
-def test_a_file_is_brought_up_to_date_after_a_start_that_died(file: Make, before: Callable[[str], None]) -> None:
+def test_a_file_is_brought_up_to_date_after_a_start_that_died(tmp_path: Path, before: Callable[[str], None]) -> None:
     """Before any statement of the migration; the texts of the version before are rewritten once."""
-    assert_starts_again(file, before)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    before(sqlite_url(begun))
+    numbers = count()
+
+    def copied() -> str:
+        return sqlite_url(Path(shutil.copytree(begun, tmp_path / f"copy {next(numbers)}")))
+
+    assert_starts_again(copied, nothing)
 
 
 @on_servers("mariadb", fixture="make", among=DATABASES)

@@ -19,13 +19,13 @@ from syncmgr.sources.mysql.description import described
 from tests.contract.mysql.ddl.test_mysql_ddl_corpus import QUICK, planned, statements, target, worker
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.support.servers.mysql import FOLDS, PASSWORD, Flavour, MysqlServer
-from tests.support.slow import on_servers
+from tests.support.slow import SERVERS, some_slow
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb"])
+@pytest.fixture(scope="module", params=some_slow(SERVERS, always=["mysql"]))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
     flavour: Flavour = request.param
     server = MysqlServer(tmp_path_factory.mktemp("folding") / flavour, flavour, {FOLDS: "1"}).start()
@@ -50,7 +50,6 @@ RENAMES = [
 ]
 
 
-@on_servers("mysql", fixture="server")
 @pytest.mark.parametrize(
     ("rename", "insert", "table"), RENAMES, ids=["rename", "alter", "away and back", "add", "sigma", "dotted i"]
 )
@@ -94,7 +93,6 @@ def test_a_table_that_was_stored_with_capitals_stops(server: MysqlServer, db: st
         assert [row["id"] for row in reader.rows((db, "t1"))] == [2]
 
 
-@on_servers("mysql", fixture="server")
 def test_an_alter_in_no_binlog_is_found_whatever_the_table_is_called(server: MysqlServer, db: str) -> None:
     """The server answers by its own names for it."""
     known = facts(server, [(db, "t1")]).tables[0]
