@@ -55,11 +55,13 @@ class ResyncTargets(Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookedAt:
     """What source and lake say of a table that is to be read again. `renewal`: what its channel and its target become;
-    None: they stay as they are.
+    None: they stay as they are. `is_other`: whether the target is another table, which lacks what the channel has
+    committed, or has another column for one; None: that did not matter.
     """
 
     target: TargetTable
     renewal: Renewal | None = None
+    is_other: bool | None = None
 
 
 class Resyncs:
@@ -80,16 +82,18 @@ class Resyncs:
         refuse_cancelled(job)
         if not isinstance(node, ResyncTable) or Can.READ_ROWS not in job.source.can:
             return None
-        found = resynced(job, node.table)
-        channel = self._after_statement(job, found)
-        name = place(found, node.table) if source_name(found) == source_name(channel) else source_name(channel)
+        stored = resynced(job, node.table)
+        channel = self._after_statement(job, stored)
+        name = place(stored, node.table) if source_name(stored) == source_name(channel) else source_name(channel)
         if node.where is None and not channel.keys:
             self._planner.check_exact(job.source, [replace(channel.source, db=name[0], name=name[1])])
         target = self._catalog.table(channel.target_db, channel.target)
-        if node.where is not None or not self._is_renewed(job, channel, target):
-            return LookedAt(target=target)
+        is_asked = channel.stopped is None if node.where is not None else not self._is_left(job, channel)
+        found = LookedAt(target=target, is_other=self._is_other(job, channel, target) if is_asked else None)
+        if node.where is not None or not self._is_renewed(job, channel, found):
+            return found
         inspected = self._asked(channel, name, job.source.joining)
-        return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
+        return replace(found, renewal=self._renewal(job, channel, target, inspected))
 
     def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
         """Under the name that the source's table has once the stored statement is followed."""
@@ -138,59 +142,61 @@ class Resyncs:
         return found or 0.0
 
     def store(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
-        """Its rows, or those that match a condition, are read again, and replace those in the target."""
+        """Its rows, or those that match a condition, are read again, and replace those in the target. Waits for nobody:
+        the jobs are locked.
+        """
         channel = resynced(job, node.table)
         if Can.READ_ROWS not in job.source.can:
             raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {kind_of(job)}, which has no rows to read")
         refuse_lost(job, f"RESYNC of table '{channel.source.label}'")
         assert looked_at is not None, "a table is looked at before it is read again"
-        target, renewal = looked_at.target, looked_at.renewal
-        excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
-        if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
+        renewal = looked_at.renewal
+        excerpt = None if node.where is None else self._excerpt(job, channel, looked_at, node.where)
+        if node.where is None and self._is_renewed(job, channel, looked_at) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
         waits = renewal is None and not channel.keys  # a table with a key follows its changes meanwhile
         stale = {channel.token: self._stale_since(job, channel)} if waits else {}
         self._store.jobs.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed, stale=stale)
 
-    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
-        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, found: LookedAt, where: Expression) -> KeyRange:
+        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED, STALE_JOB."""
         if not channel.keys:
             raise SyncError(
                 Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
             )
-        reason = self._refusal(job, channel, target)
+        reason = self._refusal(job, channel, found)
         if reason:
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
-        return excerpt(channel, target, where)
+        if found.is_other is None:  # the table was stopped then
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        return excerpt(channel, found.target, where)
 
-    def _refusal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> str:
+    def _refusal(self, job: SyncJob, channel: ChannelDescription, found: LookedAt) -> str:
         """Why a part of the rows is not enough; "": it is."""
         load = self._store.loads.of(job.id).get(channel.token)
         if channel.stopped is not None:
             return GAP
         if load is not None and not load.caught_up and load.excerpt is None:
             return OPEN
-        if self._is_changed(job, channel, target):
+        if _is_changed(job, channel, found):
             return CHANGED
         return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
-    def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
+    def _is_renewed(self, job: SyncJob, channel: ChannelDescription, found: LookedAt) -> bool:
         """Whether RESYNC of the whole table has to adapt channel and target to the present source: nothing else
         will.
         """
-        stands = self._stands(job, channel) or self._is_pending(job, channel)
-        return stands or self._is_changed(job, channel, target)
+        return self._is_left(job, channel) or _is_changed(job, channel, found)
 
-    def _is_changed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
-        """Whether the target is no longer as the job left it, noticed or not."""
-        is_other = channel.part is None and self._is_other(job, channel, target)
-        return is_other or unfit(channel, target, checked=parsed(job.properties).checked)
+    def _is_left(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether what is stored of the table says so."""
+        return self._stands(job, channel) or self._is_pending(job, channel)
 
     def _is_other(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
-        """Whether it is another table, which lacks what the channel has committed, or has another column for one."""
+        """As in LookedAt; noticed by the job or not. A catalog that is not embedded may take its time."""
         at = self._store.epochs.progress(job.id).get(channel.token)
-        if at is None:
+        if at is None or channel.part is not None:
             return False
         if at.last_epoch > 0 and channel.token not in target.writers:
             return True
@@ -211,3 +217,8 @@ class Resyncs:
         load = self._store.loads.of(job.id).get(channel.token)
         waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
         return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
+
+
+def _is_changed(job: SyncJob, channel: ChannelDescription, found: LookedAt) -> bool:
+    """Whether the target is no longer as the job left it."""
+    return bool(found.is_other) or unfit(channel, found.target, checked=parsed(job.properties).checked)

@@ -65,6 +65,7 @@ class Shelf:
     stale: dict[str, float] = field(default_factory=dict)
     target: TargetTable | None = None
     replaced: bool = False
+    locked: bool = False
 
     def altering(self) -> Alterations:
         return Alterations(self, self.resyncs())
@@ -81,6 +82,7 @@ class Shelf:
         return Facts((self.now,))
 
     def is_other(self, db: str, name: str, token: str, last_snapshot: int) -> bool:
+        assert not self.locked, "the jobs wait for the lake"
         assert (token, last_snapshot) in {("lines", 1), ("token-1", 1)}
         return self.replaced
 
@@ -147,9 +149,13 @@ def _unused(kind: type[Planner]) -> Planner:
 
 
 def alter(shelf: Shelf, job: SyncJob, node: ResyncTable) -> bool:
-    """As a statement does it: source and lake are asked first."""
-    altering = shelf.altering()
-    return altering.alter(job, node, shelf.resyncs().looked_at(job, node))
+    """As a statement does it: source and lake are asked before the jobs are locked, and not again."""
+    looked_at = shelf.resyncs().looked_at(job, node)
+    shelf.locked = True
+    try:
+        return shelf.altering().alter(job, node, looked_at)
+    finally:
+        shelf.locked = False
 
 
 def job_of(*channels: ChannelDescription, **overrides: Any) -> SyncJob:
@@ -377,6 +383,16 @@ def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
     altering = shelf.altering()
     with pytest.raises(SyncError) as raised:
         altering.alter(job_of(), RESYNC, shelf.resyncs().looked_at(job, RESYNC))
+    assert raised.value.code is Code.STALE_JOB
+    assert not shelf.saved
+
+
+def test_a_part_of_a_table_that_is_read_again_meanwhile_is_asked_again() -> None:
+    """Nobody asked then whether its target is another one, and nobody may ask now."""
+    shelf, stopped = Shelf(), job_of(make_channel(), replace(LINES, stopped=Stop(reason="cut")))
+    looked_at = shelf.resyncs().looked_at(stopped, of_excerpt("id > 5"))
+    with pytest.raises(SyncError) as raised:
+        shelf.altering().alter(job_of(), of_excerpt("id > 5"), looked_at)
     assert raised.value.code is Code.STALE_JOB
     assert not shelf.saved
 
