@@ -102,8 +102,7 @@ class Backup:
             path.parent.mkdir(parents=True, exist_ok=True)
         self._note_early()
         at, tables, staged = self._moment()
-        if self._catalog.exists():
-            self._lake.refuse_unmovable(self._catalog)
+        self._warn()
         passing(CrashPoint.BACKUP_NOTED)
         entries = {name: copied(path, self._folder / name) for name, path in beside.items()}
         entries |= self._bring(LAKE, self._here.lake_dir, tables)
@@ -118,6 +117,12 @@ class Backup:
         sync_file_system(self._folder)
         length = sum(entry.bytes for entry in entries.values())
         self._say(f"{self._folder}: {len(entries)} files, {length} bytes, compared")
+
+    def _warn(self) -> None:
+        """Of what a restore into other folders would refuse; in its own place nothing is rewritten."""
+        if self._catalog.exists():
+            for each in self._lake.unmovable(self._catalog):
+                self._say(f"warning: this backup can only be restored with lake_dir = {self._here.lake_dir}: {each}")
 
     def _note_early(self) -> None:
         """Files that disappear meanwhile do not matter, nor errors: everything is examined again."""

@@ -117,8 +117,8 @@ class SavedTables(Protocol):
     def take(self, catalog: Path) -> None:
         """Looks for what describes the tables now, before a commit deletes it."""
 
-    def refuse_unmovable(self, catalog: Path) -> None:
-        """Looks whether `move` could rewrite every name, without doing it."""
+    def unmovable(self, catalog: Path) -> list[str]:
+        """What `move` would refuse, and why, without doing it."""
 
     def relative(self, location: str) -> Path:
         """The path of a named file below the folder."""

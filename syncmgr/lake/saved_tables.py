@@ -5,15 +5,15 @@ Must not know: the caller.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.host.moved_folder import Move
+from syncmgr.host.moved_folder import Move, NotMovableError
 from syncmgr.lake.iceberg import catalog_file, metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
-from syncmgr.lake.iceberg.moving import ORDER, rewritten
+from syncmgr.lake.iceberg.moving import ORDER, rewritten, unmovable
 from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 from syncmgr.lake.port import Movable
 
@@ -58,21 +58,38 @@ class IcebergFiles:
         with movable(str(catalog)):
             catalog_file.move(catalog, move.moved)
 
-    def refuse_unmovable(self, catalog: Path) -> None:
-        """Raises BACKUP_LACKS."""
-        for name, pointer in catalog_file.pointers(catalog).items():
-            metadata = Named(kind=Kind.METADATA, location=pointer.location)
-            with _told(_table(name), pointer.location):
-                every = self._tables.files(metadata) | self._previous_of(pointer)
-            for named in every.values():
-                with _told(_table(name), named.location):
-                    rewritten(named, self.path(named.location), self._folder, {})
-            if pointer.previous is not None:
-                with _told(_table(name), pointer.previous):
-                    self._folder.moved(pointer.previous)
-        for db, location in catalog_file.databases(catalog):
-            with _told(f"database '{db}'", location):
-                self._folder.moved(location)
+    def unmovable(self, catalog: Path) -> list[str]:
+        """A line for each table. Raises BACKUP_LACKS."""
+        found = [self._unmovable(name, pointer) for name, pointer in catalog_file.pointers(catalog).items()]
+        places = catalog_file.databases(catalog)
+        found += [[f"the location of database '{db}': {why}" for why in self._outside([place])] for db, place in places]
+        return [
+            reasons[0] if len(reasons) == 1 else f"{reasons[0]}; and {len(reasons) - 1} more like that"
+            for reasons in found
+            if reasons
+        ]
+
+    def _unmovable(self, name: RowName, pointer: Pointer) -> list[str]:
+        metadata, found = Named(kind=Kind.METADATA, location=pointer.location), list[str]()
+        with _told(_table(name), pointer.location):
+            every = self._tables.files(metadata) | self._previous_of(pointer)
+        for named in every.values():
+            with _told(_table(name), named.location):
+                reasons = list(unmovable(named, self.path(named.location), self._folder))
+            reasons += self._outside(self._tables.mentioned(named.location))
+            found += [f"'{named.location}' of {_table(name)}: {why}" for why in reasons]
+        previous = [] if pointer.previous is None else [pointer.previous]
+        return found + [f"the previous metadata of {_table(name)}: {why}" for why in self._outside(previous)]
+
+    def _outside(self, paths: Iterable[str]) -> list[str]:
+        """Why each of those that are not in the folder cannot be moved."""
+        found = list[str]()
+        for each in paths:
+            try:
+                self._folder.moved(each)
+            except NotMovableError as error:
+                found.append(str(error))
+        return found
 
     def _files(self, catalog: Path) -> dict[str, Named]:
         """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
@@ -84,7 +101,9 @@ class IcebergFiles:
         return found
 
     def _previous(self, catalog: Path) -> dict[str, Named]:
-        """The metadata before the last commits of each table, as far as they exist: commits delete old ones."""
+        """The metadata before the last commits of each table, as far as they exist in the folder: commits delete old
+        ones.
+        """
         found: dict[str, Named] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
             with _told(_table(name), pointer.location):
@@ -98,7 +117,7 @@ class IcebergFiles:
     def _is_there(self, location: str) -> bool:
         try:
             return self.path(location).is_file()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotMovableError):
             return False
 
     def take(self, catalog: Path) -> None:

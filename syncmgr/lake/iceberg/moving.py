@@ -5,8 +5,9 @@ Must not know: catalogs, which files there are.
 """
 
 import json
+import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,10 @@ PATHS: Final = (  # of the properties of a table; the same words end the propert
 
 def metadata(path: Path, move: Move, *, is_older: bool) -> bytes:
     """A metadata file, current or older, compressed as before."""
+    return metadata_file.content(path, _metadata(path, move, is_older=is_older))
+
+
+def _metadata(path: Path, move: Move, *, is_older: bool) -> dict[str, Any]:
     found = metadata_file.read(path)
     found["location"] = move.moved(found["location"])
     _move_each(found.get("snapshots", ()), "manifest-list", move)
@@ -38,7 +43,7 @@ def metadata(path: Path, move: Move, *, is_older: bool) -> bytes:
     _move_each(found.get("statistics", ()), "statistics-path", move)
     _move_each(found.get("partition-statistics", ()), "statistics-path", move)
     _move_properties(found.get("properties", {}), move, is_older=is_older)
-    return metadata_file.content(path, found)
+    return found
 
 
 def _move_properties(properties: dict[str, str], move: Move, *, is_older: bool) -> None:
@@ -104,11 +109,7 @@ def _bound(bound: dict[str, Any], move: Move) -> list[dict[str, Any]]:
 
 def vectors(data: bytes, move: Move) -> bytes:
     """A Puffin file: its blobs stay where they are, its footer gets the new names of the data files."""
-    length, flags = struct.unpack("<I4s", data[-FOOTER:-4])
-    begin = len(data) - FOOTER - length
-    if data[-4:] != MAGIC or data[begin - 4 : begin] != MAGIC or any(flags):
-        raise NotMovableError("the footer of a Puffin file is not where it should be, or compressed")
-    footer = json.loads(data[begin : begin + length])
+    begin, flags, footer = _footer(data)
     for blob in footer["blobs"]:
         properties: dict[str, str] = blob.get("properties", {})
         if "referenced-data-file" in properties:
@@ -117,14 +118,50 @@ def vectors(data: bytes, move: Move) -> bytes:
     return b"".join((data[:begin], text, struct.pack("<I", len(text)), flags, MAGIC))
 
 
+def _footer(data: bytes) -> tuple[int, bytes, dict[str, Any]]:
+    """Where it begins, its flags and what it says; `data` may lack what comes before it."""
+    length, flags = struct.unpack("<I4s", data[-FOOTER:-4])
+    begin = len(data) - FOOTER - length
+    if data[-4:] != MAGIC or data[begin - 4 : begin] != MAGIC:
+        raise ValueError("the footer of a Puffin file is not where it should be")
+    if any(flags):
+        raise NotMovableError("the footer of a Puffin file is compressed")
+    return begin, flags, json.loads(data[begin : begin + length])
+
+
+def _paths_of_vectors(path: Path) -> Iterator[str]:
+    """Only the footer is read."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - FOOTER, 0))
+        length = struct.unpack("<I", file.read(4))[0]
+        file.seek(max(size - FOOTER - length - len(MAGIC), 0))
+        _, _, footer = _footer(file.read())
+    for blob in footer["blobs"]:
+        if "referenced-data-file" in (properties := blob.get("properties", {})):
+            yield properties["referenced-data-file"]
+
+
+def _paths_of_positions(path: Path) -> Iterator[str]:
+    """Each once for a row group; no more than that is in memory."""
+    with pq.ParquetFile(path, read_dictionary=["file_path"]) as file:
+        _refuse_nameless(file.schema_arrow)
+        for group in range(file.num_row_groups):
+            yield from file.read_row_group(group, columns=["file_path"]).column(0).unique().to_pylist()
+
+
+def _refuse_nameless(schema: pa.Schema) -> None:
+    if schema.get_field_index("file_path") < 0:
+        raise NotMovableError("position deletes have no column 'file_path'")
+
+
 def positions(path: Path, move: Move) -> bytes:
     """A Parquet file of position deletes: the order of its rows is that of their paths, which all change in the same
     way.
     """
     table = pq.read_table(path, partitioning=None)
+    _refuse_nameless(table.schema)
     at = table.schema.get_field_index("file_path")
-    if at < 0:
-        raise NotMovableError("position deletes have no column 'file_path'")
     names = table.column(at).to_pylist()
     moved = pa.array([move.moved(name) for name in names], pa.string())
     table = table.set_column(at, table.schema.field(at).with_type(pa.string()), moved)
@@ -152,6 +189,25 @@ def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) 
             return manifest_list(path.read_bytes(), move, lengths)
         case Kind.METADATA | Kind.PREVIOUS:
             return metadata(path, move, is_older=named.kind is Kind.PREVIOUS)
+
+
+def unmovable(named: Named, path: Path, move: Move) -> Iterator[str]:
+    """Why `rewritten` would refuse the file at `path`, as far as it has to be read for that, and nothing is written:
+    manifests and their lists are known from the walk that found the file (`Tables.mentioned`).
+    """
+    paths: Iterable[str] = ()
+    try:
+        match named.kind:
+            case Kind.VECTORS:
+                paths = _paths_of_vectors(path)
+            case Kind.POSITIONS:
+                paths = _paths_of_positions(path)
+            case Kind.METADATA | Kind.PREVIOUS:
+                _metadata(path, move, is_older=named.kind is Kind.PREVIOUS)
+        for each in paths:
+            move.moved(each)
+    except NotMovableError as error:
+        yield str(error)
 
 
 ORDER: Final = (Kind.VECTORS, Kind.POSITIONS, Kind.MANIFEST, Kind.MANIFESTS, Kind.METADATA, Kind.PREVIOUS)

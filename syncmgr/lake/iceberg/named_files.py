@@ -55,6 +55,11 @@ class Tables:
     def __init__(self, at: Callable[[Named], Path]) -> None:
         self._at = at
         self._known: dict[str, tuple[Named, ...]] = {}
+        self._mentioned: dict[str, tuple[str, ...]] = {}
+
+    def mentioned(self, location: str) -> tuple[str, ...]:
+        """The paths in a manifest that was read that are not among its files."""
+        return self._mentioned.get(location, ())
 
     def files(self, metadata: Named) -> dict[str, Named]:
         """By location. Raises what `at` does; NotATableError, ValueError, OSError if a file cannot be read."""
@@ -71,8 +76,11 @@ class Tables:
         if named.kind not in {Kind.MANIFESTS, Kind.MANIFEST}:
             return
         if named.location not in self._known:
+            records = avro.read(path.read_bytes()).records
             of = of_list if named.kind is Kind.MANIFESTS else of_manifest
-            self._known[named.location] = tuple(of(avro.read(path.read_bytes()).records))
+            self._known[named.location] = tuple(of(records))
+            if named.kind is Kind.MANIFEST:
+                self._mentioned[named.location] = tuple(mentioned(records))
         for below in self._known[named.location]:
             self._add(found, below)
 
@@ -107,6 +115,16 @@ def of_manifest(records: list[dict[str, Any]]) -> Iterator[Named]:
         if record["status"] != DELETED:
             file = record["data_file"]
             yield Named(kind=kind_of(file), location=file["file_path"], bytes=file["file_size_in_bytes"])
+
+
+def mentioned(records: list[dict[str, Any]]) -> Iterator[str]:
+    """The other paths of a manifest: deleted files, and the data files of vectors."""
+    for record in records:
+        file = record["data_file"]
+        if record["status"] == DELETED:
+            yield file["file_path"]
+        if file.get("referenced_data_file") is not None:
+            yield file["referenced_data_file"]
 
 
 def kind_of(file: Mapping[str, Any]) -> Kind:

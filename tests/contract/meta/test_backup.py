@@ -35,7 +35,6 @@ from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.catalog_reader import RowName
-from syncmgr.lake.saved_tables import IcebergFiles
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
@@ -46,10 +45,6 @@ from tests.unit.job.factories import make_job
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
 ROWS = pa.table({"id": [1, 2]})
-
-
-def quiet_of(_: object, __: Path) -> None:
-    """What is wrong with the tables is no matter."""
 
 
 def quiet(_: str) -> None:
@@ -205,13 +200,10 @@ def test_packed_metadata_come_back_elsewhere(house: House, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("broken", ["property", "catalog"])
-def test_what_cannot_be_moved_is_refused_with_a_cure(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
-    """In a backup of an earlier version, which did not refuse it, a table or the catalog names a folder outside the
-    lake; nothing is left of the restore, and what the message says is done.
+def test_what_cannot_be_moved_is_refused_with_a_cure(house: House, tmp_path: Path, broken: str) -> None:
+    """A table or the catalog names a folder outside the lake, of which the backup has warned; nothing is left of the
+    restore, and what the message says is done.
     """
-    monkeypatch.setattr(IcebergFiles, "refuse_unmovable", quiet_of)
     if broken == "property":
         with house.table.transaction() as change:
             change.set_properties({"write.data.path": "/elsewhere/data"})

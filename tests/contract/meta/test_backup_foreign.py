@@ -1,5 +1,6 @@
 """A backup of tables that other engines have made or changed, without a frontend and without Spark."""
 
+import json
 import re
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable
 
+from syncmgr.backup.backup import back_up
 from syncmgr.backup.restore import restore
 from syncmgr.config import settings
 from syncmgr.errors import Code
@@ -99,59 +101,93 @@ def test_properties_of_a_column_called_path_are_no_paths(house: House, tmp_path:
     assert {name: properties.get(name) for name in told} == (dict.fromkeys(told) if unset else told)
 
 
+def warned(house: House, to: Path) -> list[str]:
+    """What a backup says of a restore elsewhere."""
+    said = list[str]()
+    back_up(settings.read(house.conf), house.conf, to, said.append)
+    begin = f"warning: this backup can only be restored with lake_dir = {house.var}/lake: "
+    return [line.removeprefix(begin) for line in said if line.startswith(begin)]
+
+
+def assert_only_in_place(house: House, copy: Path, *found: int) -> None:
+    """As the warning says: a restore elsewhere is refused, one in place brings the rows."""
+    house.close()
+    shutil.rmtree(house.var)
+    other = House(house.folder.parent / "not here")
+    said = re.escape(f"restore with lake_dir = {house.var}/lake in fe.conf")
+    assert_is_refused(Code.RESTORE_REFUSED, said, lambda: other.restore(copy))
+    house.restore(copy)
+    assert house.rows() == [*found]
+
+
 @pytest.mark.parametrize("name", ["write.data.path", "write.object-storage.path"])
-def test_a_table_that_would_write_elsewhere_is_refused_with_its_cure(house: House, tmp_path: Path, name: str) -> None:
-    """By the backup, not only by its restore. After what the message says, it comes back, and what older metadata say
-    does not matter.
-    """
+def test_a_table_that_would_write_elsewhere_comes_back_in_place(house: House, tmp_path: Path, name: str) -> None:
+    """The backup says so, and how it comes back elsewhere, too; after that, what older metadata say does not matter."""
     elsewhere = tmp_path / "elsewhere"
     with house.table.transaction() as change:
         change.set_properties({name: str(elsewhere)})
-    cure = f"of table 'shop.orders' .*'{name}'.*'{elsewhere}' is not in .*ALTER TABLE ... UNSET TBLPROPERTIES"
-    assert_is_refused(Code.BACKUP_LACKS, cure, lambda: house.back_up(tmp_path / "copy"))
+    [warning] = warned(house, tmp_path / "in place")
+    assert re.search(f"of table 'shop.orders': .*'{name}'.*'{elsewhere}' is not in .*ALTER TABLE ... UNSET", warning)
     with house.table.transaction() as change:
         change.remove_properties(name)
-    house.back_up(tmp_path / "copy")
-    house.close()
-    shutil.rmtree(house.var)
+    assert warned(house, tmp_path / "copy") == []
     other = House(tmp_path / "other place")
     other.restore(tmp_path / "copy")
     assert other.rows() == [1, 2]
     for path in (other.var / "lake").rglob("*.metadata.json"):
         assert name not in StaticTable.from_metadata(str(path)).properties
+    assert_only_in_place(house, tmp_path / "in place", 1, 2)
 
 
-def test_what_the_catalog_names_elsewhere_is_refused(house: House, tmp_path: Path) -> None:
-    """Metadata before the last commit, and the place of a database, which a restore could not move."""
-    catalog = house.var / "lake" / "catalog.db"
-    changes = {
-        "table 'shop.orders'": "UPDATE iceberg_tables SET previous_metadata_location = ?",
-        "database 'shop'": "INSERT INTO iceberg_namespace_properties VALUES ('lake', 'shop', 'location', ?)",
-    }
-    for number, (what, change) in enumerate(changes.items()):
-        house.back_up(tmp_path / f"before {number}")
-        with closing(sqlite3.connect(catalog)) as connection, connection:
-            connection.execute(change, ("/elsewhere/x",))
-        words = f"'/elsewhere/x' of {what} cannot be backed up: '/elsewhere/x' is not in {house.var}/lake"
-        assert_is_refused(Code.BACKUP_LACKS, re.escape(words), lambda: house.back_up(tmp_path / "copy"))
-        with closing(sqlite3.connect(catalog)) as connection, connection:
-            connection.execute("UPDATE iceberg_tables SET previous_metadata_location = NULL")
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("previous metadata of table 'shop.orders'", "UPDATE iceberg_tables SET previous_metadata_location = ?"),
+        (
+            "location of database 'shop'",
+            "INSERT INTO iceberg_namespace_properties VALUES ('lake', 'shop', 'location', ?)",
+        ),
+    ],
+)
+def test_what_the_catalog_names_elsewhere_comes_back_in_place(
+    house: House, tmp_path: Path, what: str, change: str
+) -> None:
+    """Metadata before the last commit, and the place of a database, which a restore elsewhere could not move."""
+    with closing(sqlite3.connect(house.var / "lake" / "catalog.db")) as connection, connection:
+        connection.execute(change, ("/elsewhere/x",))
+    assert warned(house, tmp_path / "copy") == [f"the {what}: '/elsewhere/x' is not in {house.var}/lake"]
+    assert_only_in_place(house, tmp_path / "copy", 1, 2)
 
 
-def test_a_file_elsewhere_that_was_deleted_is_refused_while_a_snapshot_names_it(house: House, tmp_path: Path) -> None:
-    """A restore would have to rewrite its entry."""
+def test_a_file_elsewhere_that_was_deleted_matters_elsewhere_only(house: House, tmp_path: Path) -> None:
+    """While a snapshot names it: a restore elsewhere would have to rewrite its entry. One that is not deleted would be
+    missing from the backup, which is refused.
+    """
     with house.table.transaction() as change:
         change.set_properties({"write.data.path": str(tmp_path / "elsewhere")})
     house.table.append(THEIRS)
+    words = f"'{tmp_path}/elsewhere/.*' is not in "
+    assert_is_refused(Code.BACKUP_LACKS, f"of table 'shop.orders' .*{words}", lambda: house.back_up(tmp_path / "copy"))
     before = house.table.current_snapshot()
     assert before is not None
     with house.table.transaction() as change:
         change.remove_properties("write.data.path")
     house.table.delete("id = 77")
     house.table.maintenance.expire_snapshots().by_id(before.snapshot_id).commit()
-    assert house.rows() == [1, 2]
-    words = f"of table 'shop.orders' .*'{tmp_path}/elsewhere/.*' is not in "
-    assert_is_refused(Code.BACKUP_LACKS, words, lambda: house.back_up(tmp_path / "copy"))
+    [warning] = warned(house, tmp_path / "copy")
+    assert re.search(f"of table 'shop.orders': {words}", warning)
+    assert_only_in_place(house, tmp_path / "copy", 1, 2)
+
+
+def test_metadata_of_elsewhere_in_the_log_of_a_table_matter_elsewhere_only(house: House, tmp_path: Path) -> None:
+    """As of a table that was registered from another folder: they are no part of a backup."""
+    metadata = Path(house.table.metadata_location.removeprefix("file://"))
+    found = json.loads(metadata.read_bytes())
+    found["metadata-log"].insert(0, {"timestamp-ms": 1, "metadata-file": "/elsewhere/0.metadata.json"})
+    metadata.write_text(json.dumps(found))
+    [warning] = warned(house, tmp_path / "copy")
+    assert "'/elsewhere/0.metadata.json' is not in" in warning
+    assert_only_in_place(house, tmp_path / "copy", 1, 2)
 
 
 def test_a_table_made_of_older_metadata_of_another_comes_back_elsewhere(house: House, tmp_path: Path) -> None:

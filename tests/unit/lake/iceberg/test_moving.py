@@ -14,7 +14,16 @@ from pyroaring import BitMap
 from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg import moving
 from syncmgr.lake.iceberg.moving import Move, NotMovableError
-from syncmgr.lake.iceberg.named_files import Kind, Named, NotATableError, Tables, kind_of, of_manifest, of_metadata
+from syncmgr.lake.iceberg.named_files import (
+    Kind,
+    Named,
+    NotATableError,
+    Tables,
+    kind_of,
+    mentioned,
+    of_manifest,
+    of_metadata,
+)
 from syncmgr.lake.iceberg.puffin import puffin, vector_rows
 
 MOVE = Move(old=Path("/srv/old/lake"), new=Path("/mnt/a longer/new lake"))
@@ -54,9 +63,42 @@ def test_deletion_vectors_name_their_data_files_anew() -> None:
 def test_a_footer_in_another_form_is_refused() -> None:
     """A compressed one would keep the old paths."""
     data, _ = puffin({"/srv/old/lake/t/1.parquet": BitMap([1])})
-    for broken in (data[:-1] + b"?", data[:-8] + b"\1" + data[-7:]):
-        with pytest.raises(NotMovableError):
-            moving.vectors(broken, MOVE)
+    with pytest.raises(ValueError, match="is not where it should be"):
+        moving.vectors(data[:-1] + b"?", MOVE)
+    with pytest.raises(NotMovableError, match="is compressed"):
+        moving.vectors(data[:-8] + b"\1" + data[-7:], MOVE)
+
+
+def position_deletes(path: Path, *names: str) -> None:
+    table = pa.table({"file_path": names, "pos": range(len(names))}, POSITIONS)
+    pq.write_table(table, path, row_group_size=2)
+
+
+def test_what_cannot_be_moved_is_found_without_rewriting_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each kind of file that names others; only what names them is read."""
+    inside, outside = "/srv/old/lake/t/1.parquet", "/elsewhere/2.parquet"
+    monkeypatch.setattr(moving, "rewritten", None)
+    monkeypatch.setattr(moving, "positions", None)
+    monkeypatch.setattr(moving, "vectors", None)
+    for names, reasons in (((inside, inside), []), ((inside, inside, outside), [f"'{outside}' is not in {MOVE.old}"])):
+        path = tmp_path / "deletes"
+        position_deletes(path, *names)
+        assert list(moving.unmovable(Named(kind=Kind.POSITIONS, location=""), path, MOVE)) == reasons
+        data, _ = puffin({name: BitMap([1]) for name in names})
+        path.write_bytes(data)
+        assert list(moving.unmovable(Named(kind=Kind.VECTORS, location=""), path, MOVE)) == reasons
+        path.write_text(
+            json.dumps({"location": "file:/srv/old/lake/t", "metadata-log": [{"metadata-file": names[-1]}]})
+        )
+        for kind in (Kind.METADATA, Kind.PREVIOUS):
+            assert list(moving.unmovable(Named(kind=kind, location=""), path, MOVE)) == reasons
+
+
+def test_what_a_manifest_mentions_besides_its_files() -> None:
+    """Deleted ones, and the data files of vectors."""
+    files = [{"file_path": name, "referenced_data_file": of} for name, of in (("a", None), ("b", "a"), ("c", "x"))]
+    records = [{"status": status, "data_file": file} for status, file in zip((2, 1, 2), files, strict=True)]
+    assert list(mentioned(records)) == ["a", "a", "c", "x"]
 
 
 def test_position_deletes_name_their_data_files_anew(tmp_path: Path) -> None:
