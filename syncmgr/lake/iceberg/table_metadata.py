@@ -18,6 +18,8 @@ from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, P
 from syncmgr.lake.spark.jvm import Java
 
 CODEC: Final = "write.parquet.compression-codec"
+STAGED: Final = "wap.id"  # Iceberg's own words in a snapshot's summary
+PUBLISHED: Final = "published-wap-id"
 CODECS: Final = frozenset({"zstd", "snappy", "gzip", "uncompressed"})
 
 
@@ -209,6 +211,24 @@ class TableMetadata(History):
     def snapshots(self, table: Java) -> frozenset[int]:
         """All that may be read."""
         return frozenset(int(snapshot.snapshotId()) for snapshot in listed(table.snapshots()))
+
+    def staged(self, table: Java, since: int) -> set[int]:
+        """Snapshots since then, Unix milliseconds, that another engine has written beside the history, to be published
+        once they are checked.
+        """
+        beside = [each for each in listed(table.snapshots()) if each.summary().get(STAGED) is not None]
+        published = self.marks_of_all(table, PUBLISHED) if beside else frozenset()
+        return {
+            int(each.snapshotId())
+            for each in beside
+            if int(each.timestampMillis()) >= since
+            and str(each.summary().get(STAGED)) not in published
+            and not (table.currentSnapshot() and self._classes.snapshot_util.isAncestorOf(table, each.snapshotId()))
+        }
+
+    def references(self, table: Java) -> set[str]:
+        """The names of its branches and tags."""
+        return {str(name) for name in table.refs().keySet()}
 
     def older_snapshots(self, table: Java, snapshot: int) -> int:
         """How many known snapshots come before one; 0 if that one was expired. They are listed oldest first."""

@@ -18,8 +18,9 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.job.channel.description import quoted
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.lake.cures import as_argument
+from syncmgr.lake.cures import as_argument, in_catalog
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
 from syncmgr.lake.index.indexing import Indexing
@@ -43,6 +44,8 @@ BUSY_SMALL_FILES: Final = 200
 OLD_SNAPSHOTS: Final = 20
 BUSY_OLD_SNAPSHOTS: Final = 200  # an expiry is a Spark job over all manifests
 ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
+STAGED_DAYS: Final = 5  # Iceberg's own default of history.expire.max-snapshot-age-ms
+STAGED_TAG: Final = "syncmgr-staged-"
 ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
 MIN_INPUT_FILES: Final = 8  # Spark does not join fewer
@@ -343,6 +346,20 @@ def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] 
     return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
 
 
+def _hold_staged(iceberg: Iceberg, session: SparkSession, name: tuple[str, str], table: Java) -> None:
+    """Keeps what another engine has staged and not yet published, which an expiry by time would remove: each gets a tag
+    of ours, and loses it once it is published or too old.
+    """
+    staged = iceberg.staged(table, int((time.time() - STAGED_DAYS * 24 * 3600) * 1000))
+    wanted = {f"{STAGED_TAG}{snapshot}": snapshot for snapshot in staged}
+    held = {tag for tag in iceberg.references(table) if tag.startswith(STAGED_TAG)}
+    for tag in sorted(held - wanted.keys()):
+        session.sql(f"ALTER TABLE {in_catalog(name)} DROP TAG IF EXISTS {quoted(tag)}").collect()
+    for tag in sorted(wanted.keys() - held):
+        what = f"{quoted(tag)} AS OF VERSION {wanted[tag]} RETAIN {STAGED_DAYS} DAYS"
+        session.sql(f"ALTER TABLE {in_catalog(name)} CREATE TAG IF NOT EXISTS {what}").collect()
+
+
 def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest: int) -> int:
     """Expires the snapshots before `oldest`, and deletes the files that only they name; returns how many were expired.
 
@@ -352,6 +369,7 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
     kept = iceberg.earliest_from(loaded, oldest)  # Iceberg goes by time, and drops all before the first older one
     if kept is None:
         return 0
+    _hold_staged(iceberg, session, (db, table), loaded)
     older = iceberg.older_snapshots(loaded, oldest)
     until = f"{stamp(kept // 1000)}.{kept % 1000:03d}"
     passing(CrashPoint.EXPIRY_BEGUN)

@@ -253,6 +253,34 @@ def test_snapshots_that_another_engine_holds_are_left_alone(tables: Tables, monk
     assert listed(table) == [*tagged, last]
 
 
+@pytest.mark.parametrize("goes", ["", "published", "too old"])
+def test_what_another_engine_has_staged_is_kept(tables: Tables, monkeypatch: pytest.MonkeyPatch, *, goes: str) -> None:
+    """It can be published after any number of expiries, as long as Iceberg itself would keep it by default; after that,
+    or once it is published, the next expiry removes it.
+    """
+    table = tables.make()
+    table.commit([(INS, 0, 0)])
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+    other = table.lake.iceberg().spark.newSession()
+    other.sql("SET spark.wap.id = audit")
+    other.sql(FOREIGN_ROW.format(table=f"lake.{table.db}.{table.name}"))
+    staged = listed(table)[-1]
+    publish = f"CALL lake.system.publish_changes('{table.db}.{table.name}', 'audit')"
+    for number in range(1, 4):
+        table.commit([(INS, number, number)])
+        if number == 3 and goes == "published":
+            table.sql(publish)
+        if number == 3 and goes == "too old":
+            monkeypatch.setattr(upkeep, "STAGED_DAYS", 0)
+        assert table.last_snapshot is not None
+        expire(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.last_snapshot)
+        assert (staged in listed(table)) is not (number == 3 and bool(goes))
+    if not goes:
+        table.sql(publish)
+    foreign = [] if goes == "too old" else [(500, -1)]
+    assert table.rows() == [*((number, number) for number in range(4)), *foreign]
+
+
 def test_what_is_kept_where_time_alone_does_not_say_it(tables: Tables, store: Store) -> None:
     """A kept point comes first; nothing goes of a table that is read or to which nothing was committed, nor of one that
     was rolled back, which its job has to find out.
