@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.cures import as_argument, in_catalog
@@ -187,13 +188,19 @@ class TableUpkeep:
         table = iceberg.load(self._db, self._table)
         refuse_no_removal(self._db, self._table, lambda key: iceberg.property(table, key))
         oldest = iceberg.oldest_kept(table, kept)
+        orphans: dict[Kind, Work] = {Kind.ORPHANS: lambda: self._remove_orphans(iceberg, session)}
         work: dict[Kind, Work] = {
             Kind.EXPIRE: lambda: (
                 0 if oldest is None else self._patient(iceberg, lambda: self._expire(iceberg, session, oldest))
             ),
-            Kind.ORPHANS: lambda: self._remove_orphans(iceberg, session),
+            **orphans,
         }
-        return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
+        try:
+            return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
+        except (SyncError, *JAVA_ERRORS):  # orphans need no commit, and are of no snapshot that could have stayed
+            with suppress(SyncError, *JAVA_ERRORS):
+                self._do(orphans, lambda: self._due_of_snapshots(iceberg, None), self._snapshots)
+            raise
 
     def _do(self, work: Mapping[Kind, Work], due: Callable[[], Kind | None], lock: threading.Lock) -> tuple[Ran, ...]:
         if not lock.acquire(blocking=False):

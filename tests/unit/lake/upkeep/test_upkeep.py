@@ -5,18 +5,23 @@ from typing import Any
 
 import pytest
 
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.table_metadata import Totals
+from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.upkeep import (
     BUSY_DELETE_FILES,
     BUSY_OLD_SNAPSHOTS,
     BUSY_SHARE,
     OLD_SNAPSHOTS,
+    ORPHAN_PERIOD_SECOND,
     QUIET_SECOND,
     QUIET_SHARE,
     SMALL_FILE_BYTES,
     SMALL_FILES,
     Kind,
     Situation,
+    TableUpkeep,
     due,
     due_of_snapshots,
 )
@@ -106,3 +111,59 @@ def test_orphans_wait_until_a_table_is_quiet() -> None:
     """They are in nobody's way."""
     assert due_of_snapshots(0, BUSY, {}, orphans=True) is None
     assert due_of_snapshots(0, QUIET, {}, orphans=True) is Kind.ORPHANS
+
+
+class Shelf:
+    """Iceberg, as far as an expiry asks it: a table with more than enough old snapshots."""
+
+    def __init__(self, **properties: str) -> None:
+        self.properties = properties
+
+    def load(self, _db: str, _table: str) -> None: ...
+
+    def property(self, _table: None, key: str) -> str | None:
+        return self.properties.get(key)
+
+    def oldest_kept(self, _table: None, _kept: Kept) -> int:
+        return 7
+
+    def older_snapshots(self, _table: None, _snapshot: int) -> int:
+        return BUSY_OLD_SNAPSHOTS
+
+
+@pytest.mark.parametrize(
+    ("properties", "orphans"),
+    [
+        ({"commit.retry.min-wait-ms": "60000"}, 1),
+        ({"commit.retry.num-retries": "often"}, 1),
+        ({}, 1),
+        ({"gc.enabled": "false"}, 0),
+    ],
+)
+def test_a_refused_expiry_keeps_no_orphans(
+    monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], orphans: int
+) -> None:
+    """Whatever refuses it is said, and the files that nothing names go all the same, once a day; unless the table is
+    not to lose any.
+    """
+    removed = 0
+
+    def refuse(*_: object) -> int:
+        raise SyncError(Code.LAKE_FAILED, reason="of the test")
+
+    def remove(*_: object) -> int:
+        nonlocal removed
+        removed += 1
+        return 1
+
+    now = 0.0
+    monkeypatch.setattr(upkeep, "expire", refuse)
+    monkeypatch.setattr(upkeep, "remove_orphans", remove)
+    nothing: Any = None
+    iceberg: Any = Shelf(**properties)
+    table = TableUpkeep("d", "t", nothing, lambda: now)
+    for now in (1.0, ORPHAN_PERIOD_SECOND, ORPHAN_PERIOD_SECOND + 1.0):  # noqa: B007 - the clock
+        with pytest.raises(SyncError):
+            table.expire(iceberg, nothing, Kept(point=7))
+    assert removed == orphans
+    assert [each.kind for each in table.ran] == [Kind.ORPHANS] * orphans
