@@ -145,7 +145,8 @@ OTHER_ROWS: Final[Mapping[str, str]] = {
     "CREATE SYNC fails, 20031": CREATES + "a_pattern_is_typed_as_the_message_says",
     "CREATE SYNC fails, 20033": SHARDS + "shards_whose_keys_would_meet_are_refused",
     "CREATE SYNC fails, 20035": CREATES + "a_pattern_is_typed_as_the_message_says",
-    "CREATE SYNC fails, 20234": "unit/control/test_planning.py::test_a_target_of_another_frontend_is_refused",
+    "CREATE SYNC fails, 20234": "acceptance/test_target_of_others.py::"
+    "test_a_target_into_which_another_frontend_syncs_is_refused",
 }
 
 
