@@ -29,7 +29,7 @@ from syncmgr.lake.commit.uncommitted_files import Strays
 from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.catalog_file import pointers
-from syncmgr.lake.iceberg.catalog_reader import CatalogReader
+from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
 from syncmgr.lake.integrity import check_files, check_metadata
@@ -38,6 +38,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
+from syncmgr.lake.storage import elsewhere
 from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
@@ -182,7 +183,7 @@ class Lake:
         spark = self._session.current()
         with self._lock:
             if self._open is None or self._open.spark is not spark:
-                self._open = _opened(spark)
+                self._open = _opened(spark, self._shelf.pointer if self.place.embedded else None)
             return self._open
 
     def check_integrity(self, db: str, table: str) -> None:
@@ -325,14 +326,15 @@ def _making(durability: Durability | None, db: str, table: str) -> Iterator[None
         yield
 
 
-def _opened(spark: SparkSession) -> _Open:
+def _opened(spark: SparkSession, pointer: Callable[[str, str], Pointer] | None) -> _Open:
     for key, value in COMMIT_SETTINGS.items():
         spark.conf.set(key, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     with asked():
         upkeep_session = spark.newSession()
         upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
-        return _Open(spark=spark, iceberg=Iceberg(spark), upkeep_session=upkeep_session)
+        iceberg = Iceberg(spark) if pointer is None else Iceberg(spark, partial(elsewhere, pointer))
+        return _Open(spark=spark, iceberg=iceberg, upkeep_session=upkeep_session)
 
 
 def _for_upkeep(opened: _Open) -> _Open:

@@ -5,6 +5,7 @@ Must not know: what was to be done with the table, epochs, jobs.
 """
 
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,15 @@ def is_local(location: str) -> bool:
     """Whether Hadoop looks for a file on the local disk."""
     scheme, colon, _ = location.partition(":")
     return not colon or "/" in scheme or scheme.lower() == "file"
+
+
+def elsewhere(pointer: Callable[[str, str], Pointer], db: str, table: str) -> str | None:
+    """Where an embedded catalog says that the metadata of a table are; None: on the local disk, or it cannot say."""
+    try:
+        location = pointer(db, table).location
+    except (SyncError, sqlite3.Error):
+        return None
+    return None if is_local(location) else location
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class Iceberg(Transactions):
     def load(self, db: str, table: str) -> Java:
         """A fresh Table. Raises NO_SUCH_TABLE."""
         try:
+            self._must_have_files(db, table)
             return self._catalog.loadTable(self._identifier(db, table))
         except Py4JJavaError as error:
             if java_class(error) == NO_SUCH_TABLE:
@@ -65,6 +66,7 @@ class Iceberg(Transactions):
         return [str(identifier.name()) for identifier in self._catalog.listViews(self._namespace(db))]
 
     def table_exists(self, db: str, table: str) -> bool:
+        self._must_have_files(db, table)
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
     def drop_table(self, db: str, table: str, drops: Noting | None = None) -> str | None:
@@ -77,6 +79,7 @@ class Iceberg(Transactions):
             self._catalog.dropTable(identifier, True)
             return None
         try:
+            self._must_have_files(db, table)
             operations = self._catalog.loadTable(identifier).operations()
             io, metadata = operations.io(), operations.current()
         except Py4JJavaError as error:

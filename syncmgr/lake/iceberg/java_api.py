@@ -4,7 +4,7 @@ Owns: the names of those classes, each looked up once; how a Java collection is 
 Must not know: what is called when.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark import SparkContext
@@ -57,10 +57,14 @@ class Classes:
 
 
 class JavaApi:
-    """Of one Spark session and its catalog."""
+    """Of one Spark session and its catalog. `elsewhere`: where the metadata of a table are that are not on the local
+    disk, as far as that is known without Iceberg.
+    """
 
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(
+        self, spark: SparkSession, elsewhere: Callable[[str, str], str | None] = lambda _db, _table: None
+    ) -> None:
+        self.spark, self._elsewhere = spark, elsewhere
         jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
         self.jvm = jvm
         self._session: Java = spark._jsparkSession  # noqa: SLF001
@@ -81,6 +85,15 @@ class JavaApi:
     def file_bytes(self, file: Java) -> int:
         """Of a data or delete file."""
         return int(file.fileSizeInBytes())
+
+    def _must_have_files(self, db: str, table: str) -> None:
+        """Raises Hadoop's error if it has no file system for the metadata: Iceberg would try 20 times, for more than a
+        minute, to read them.
+        """
+        place = self._elsewhere(db, table)
+        if place is not None:
+            scheme = self._classes.path(place).toUri().getScheme()
+            self.jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, self.hadoop)
 
     def _namespace(self, db: str) -> Java:
         gateway = SparkContext._gateway  # noqa: SLF001
