@@ -80,7 +80,7 @@ class History:
             columns = json.dumps({each.target: each.expression for each in channel.columns}, ensure_ascii=False)
             yield (
                 *(*_name(job), channel.source.db, channel.source.name, channel.target_db, channel.target),
-                *(columns, channel.where, at.last_epoch, at.last_snapshot),
+                *(columns, channel.where, at.last.epoch, at.last.snapshot),
                 *channel_row(table, job.state),
             )
 

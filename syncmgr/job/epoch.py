@@ -161,14 +161,23 @@ def backlogs(epochs: Iterable[Epoch]) -> dict[str, Backlog]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LastCommit:
+    """What a channel has committed last, as far as the answer is known. `epoch`: 0 if none yet; the table must be
+    marked with it, or already with the next. `snapshot`: of that, or a later one of a chunk, None if none yet; it must
+    still be an ancestor. `sequence`: its sequence number in the table, 0 if not known.
+    """
+
+    epoch: int = 0
+    snapshot: int | None = None
+    sequence: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelCommit:
     """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
 
     `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on the
     last image after netting; anything but TRUE becomes a delete.
-    `last_epoch`: the epoch this channel committed last, 0 if none yet; the table must be marked with it, or already
-    with `epoch`. `last_snapshot`: the snapshot of that, or a later one of a chunk; it must still be an ancestor.
-    `last_sequence`: its sequence number in the table, 0 if not known.
     `fingerprint`: the epoch's; a table marked with the epoch under another one was written by another history.
     `settled` False: the rows so far were not a state of the source, so a change may already be in its row, or the row
     missing.
@@ -189,9 +198,7 @@ class ChannelCommit:
     columns: tuple[MappedColumn, ...]
     keys: tuple[str, ...]
     where: str | None
-    last_epoch: int
-    last_snapshot: int | None
-    last_sequence: int = 0
+    last: LastCommit
     settled: bool = True
     chunk: ChunkRows | None = None
     part: Part | None = None
@@ -214,9 +221,7 @@ class ChannelAlter:
     db: str
     table: str
     changes: "tuple[LakeChange, ...]"
-    last_epoch: int
-    last_snapshot: int | None
-    last_sequence: int = 0
+    last: LastCommit
     part: Part | None = None
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, StagedFile
+from syncmgr.job.epoch import ChannelCommit, LastCommit, StagedFile
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.iceberg.iceberg import Iceberg
@@ -59,8 +59,7 @@ def warm_up(iceberg: Iceberg) -> None:
                 columns=tuple(MappedColumn(target=c.name, expression=f"`{c.name}`") for c in COLUMNS),
                 keys=("id",),
                 where="id >= 0",
-                last_epoch=epoch - 1,
-                last_snapshot=snapshot,
+                last=LastCommit(epoch=epoch - 1, snapshot=snapshot),
             )
             snapshot = Commit(scratch, commit, [], indexing).run().snapshot
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.epoch import LastCommit
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
@@ -33,9 +34,7 @@ class ChannelProgress:
     """
 
     token: str
-    last_snapshot: int | None
-    last_epoch: int
-    last_sequence: int = 0
+    last: LastCommit
     resyncing: bool = False
     stale_since: float | None = None
     changes: tuple[LakeChange, ...] = ()
@@ -194,9 +193,7 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
     return {
         row.token: ChannelProgress(
             token=row.token,
-            last_snapshot=row.last_snapshot,
-            last_epoch=row.last_epoch,
-            last_sequence=row.last_sequence,
+            last=LastCommit(epoch=row.last_epoch, snapshot=row.last_snapshot, sequence=row.last_sequence),
             resyncing=row.resyncing,
             stale_since=row.stale_since,
             changes=() if row.changes is None else codec.changes_of(row.changes),

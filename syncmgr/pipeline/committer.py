@@ -16,7 +16,7 @@ from syncmgr.job.channel.channel_state import Verdict, held, verdict
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.ddl.lake_change import LakeChange
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, LastCommit, StagedFile
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.lake.port import Commits
@@ -31,11 +31,7 @@ class Progressed(Protocol):
     """How far a channel's table is."""
 
     @property
-    def last_snapshot(self) -> int | None: ...
-    @property
-    def last_sequence(self) -> int: ...
-    @property
-    def last_epoch(self) -> int: ...
+    def last(self) -> LastCommit: ...
 
 
 class CommitLedger(Protocol):
@@ -284,9 +280,7 @@ class Committer:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
-            last_epoch=progress.last_epoch,
-            last_snapshot=progress.last_snapshot,
-            last_sequence=progress.last_sequence,
+            last=progress.last,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
             part=channel.part,
             renews=not files and self._renews(token),
@@ -312,9 +306,7 @@ class Committer:
             db=channel.target_db,
             table=channel.target,
             changes=changes,
-            last_epoch=progress.last_epoch,
-            last_snapshot=progress.last_snapshot,
-            last_sequence=progress.last_sequence,
+            last=progress.last,
             part=channel.part,
         )
         return self._pool.submit(self._lake.alter, alter)

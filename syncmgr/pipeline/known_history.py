@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.lake.port import Chunks
@@ -19,7 +19,7 @@ class Progressed(Protocol):
     """How far a channel's table is."""
 
     @property
-    def last_epoch(self) -> int: ...
+    def last(self) -> LastCommit: ...
 
 
 class Waiting(Protocol):
@@ -75,7 +75,7 @@ class KnownHistory:
         """Whether a channel has committed an epoch, or is about to: it commits what waits for it one after the other,
         and stores each. A table that is marked with one after the first waiting one has it from later metadata.
         """
-        stored = self._ledger.progress()[token].last_epoch
+        stored = self._ledger.progress()[token].last.epoch
         return epoch <= stored or epoch == first_waiting(self._ledger, token)
 
 

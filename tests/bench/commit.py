@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from syncmgr.control.catalog import Catalog
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, StagedFile
+from syncmgr.job.epoch import ChannelCommit, LastCommit, StagedFile
 from syncmgr.job.rows.batch import OP, SEQ
 from syncmgr.lake.index.indexing import Budget, Indexing
 from syncmgr.lake.lake import Lake
@@ -86,8 +86,7 @@ def measured(
                 columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
                 keys=("id",),
                 where=None,
-                last_epoch=epoch - 1,
-                last_snapshot=last[name],
+                last=LastCommit(epoch=epoch - 1, snapshot=last[name]),
             )
             began, used = time.monotonic(), sum(jvm.cpu_times()[:2])
             last[name] = lake.commit(commit).snapshot

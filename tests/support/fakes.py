@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlRecord
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.snapshot.chunk import ChunkPlan
@@ -295,9 +295,7 @@ class MemoryLake:
 
 @dataclass
 class MemoryProgress:
-    last_snapshot: int | None = None
-    last_epoch: int = 0
-    last_sequence: int = 0
+    last: LastCommit = field(default_factory=LastCommit)
 
 
 class MemoryLedger:

@@ -4,8 +4,9 @@ import inspect
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +18,7 @@ import syncsql
 from syncmgr.control.catalog import Catalog
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import LakeChange
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, LastCommit, StagedFile
 from syncmgr.job.rows.batch import OP, SEQ
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.iceberg.ancestry import token_property
@@ -135,9 +136,7 @@ class LakeTable:
             columns=tuple(MappedColumn(target=target, expression=sql) for target, sql in mapped.items()),
             keys=self.keys,
             where=self.where,
-            last_epoch=self.borne,
-            last_snapshot=self.last_snapshot,
-            last_sequence=self.last_sequence,
+            last=LastCommit(epoch=self.borne, snapshot=self.last_snapshot, sequence=self.last_sequence),
         )
 
     @property
@@ -211,10 +210,16 @@ def changes_of(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
         db=table.db,
         table=table.name,
         changes=changes,
-        last_epoch=table.borne,
-        last_snapshot=table.last_snapshot,
-        last_sequence=table.last_sequence,
+        last=LastCommit(epoch=table.borne, snapshot=table.last_snapshot, sequence=table.last_sequence),
     )
+
+
+Change = TypeVar("Change", ChannelCommit, ChannelAlter)
+
+
+def coming_after(change: Change, **last: int | None) -> Change:
+    """The same of a channel that knows another commit as its last one."""
+    return replace(change, last=replace(change.last, **last))  # type: ignore[arg-type]
 
 
 class Tables:

@@ -198,9 +198,9 @@ class Resyncs:
         at = self._store.epochs.progress(job.id).get(channel.token)
         if at is None or channel.part is not None:
             return False
-        if at.last_epoch > 0 and channel.token not in target.writers:
+        if at.last.epoch > 0 and channel.token not in target.writers:
             return True
-        last = at.last_snapshot
+        last = at.last.snapshot
         return last is not None and (
             target.is_unused or self._catalog.is_other(target.db, target.name, channel.token, last)
         )

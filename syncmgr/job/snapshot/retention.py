@@ -11,11 +11,18 @@ from typing import Protocol
 from syncmgr.job.snapshot.chunk import Load
 
 
-class Progressed(Protocol):
-    """What a channel has committed last."""
+class Last(Protocol):
+    """What a channel has committed last (LastCommit of job/epoch.py, which knows snapshots itself)."""
 
     @property
-    def last_snapshot(self) -> int | None: ...
+    def snapshot(self) -> int | None: ...
+
+
+class Progressed(Protocol):
+    """How far a channel's table is."""
+
+    @property
+    def last(self) -> Last: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +45,6 @@ def committed_last(
     for among the snapshots.
     """
     reads = any(token in loads and loads[token].upper is None for token in tokens)
-    found = [progress[token].last_snapshot if token in progress else None for token in tokens]
+    found = [progress[token].last.snapshot if token in progress else None for token in tokens]
     last = tuple(snapshot for snapshot in found if snapshot is not None)
     return () if reads or len(last) < len(found) else last

@@ -151,7 +151,7 @@ class Alter:
         history = self._iceberg.history(table, MARKS, expired=True)
         found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
         changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
-        if found is None and changes_rows and self._alter.last_snapshot is not None:
+        if found is None and changes_rows and self._alter.last.snapshot is not None:
             refuse_gone(self._iceberg, table, self._alter)
         if found is None:
             return ChannelCommitted(snapshot=None, passed_over=True)

@@ -83,7 +83,7 @@ def check_token(
     Raises FENCED if another writer has gone on from there, OTHER_HISTORY if the metadata are older than the table,
     TARGET_SET_BACK if it is the other way round, or the table was recreated.
     """
-    table, last = f"{commit.db}.{commit.table}", commit.last_epoch
+    table, last = f"{commit.db}.{commit.table}", commit.last.epoch
     if found > commit.epoch and not (renews and found == unanswered):
         raise SyncError(Code.FENCED, table=table, found=found, epoch=commit.epoch)
     if last < found < commit.epoch:
@@ -101,11 +101,11 @@ def token_of(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter
         found = iceberg.token(table, key)
     if not found and commit.fingerprint and commit.fingerprint == _fingerprint(iceberg, table, commit):
         return commit.epoch
-    known = found == commit.epoch or iceberg.current_snapshot(table) in {None, commit.last_snapshot}
-    if known and found >= commit.last_epoch:
+    known = found == commit.epoch or iceberg.current_snapshot(table) in {None, commit.last.snapshot}
+    if known and found >= commit.last.epoch:
         return found
     history = iceberg.history(table, MARKS, expired=True)
-    return max(found, newest_epoch(history, token=commit.token, since=commit.last_snapshot))
+    return max(found, newest_epoch(history, token=commit.token, since=commit.last.snapshot))
 
 
 def _fingerprint(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> str | None:
@@ -117,7 +117,7 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
     the last commit is known by its files, unless others have rewritten them all; then it counts as expired only if
     nobody has shortened the list of older metadata.
     """
-    token, last, sequence = commit.token, commit.last_snapshot, commit.last_sequence
+    token, last = commit.token, commit.last.snapshot
     epoch, done = token_of(iceberg, table, commit), iceberg.property(table, chunks_property(token))
     history = iceberg.history(table, MARKS, expired=True)
 
@@ -125,9 +125,7 @@ def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | Chann
         return last in iceberg.snapshots(table)
 
     doubt = ""
-    replaced = is_replaced(
-        history, token=token, epoch=epoch, last_snapshot=last, last_sequence=sequence, done=done, remains=remains
-    )
+    replaced = is_replaced(history, token=token, epoch=epoch, last=commit.last, done=done, remains=remains)
     if replaced is None and last is not None:
         doubt = _doubt(iceberg, table)
         replaced = bool(doubt) and not iceberg.has_files_of(table, last)
@@ -258,7 +256,7 @@ class ChunkMarker:
         """
         token, key = self.channel.token, chunks_property(self.channel.token)
         stored = self.iceberg.property(table, key)
-        since = self.channel.last_snapshot if stored else None
+        since = self.channel.last.snapshot if stored else None
         marked = newest_done(self.iceberg.history(table, MARKS, expired=True), token=token, since=since)
         with as_written(self.channel.db, self.channel.table, key):
             sets = [done_set(text) for text in (stored, marked) if text]
@@ -279,7 +277,7 @@ class ChunkMarker:
         return has_others_rows(
             self.iceberg.history(table, (*MARKS, DATA_FILES)),
             token=channel.token,
-            last_snapshot=channel.last_snapshot,
+            last_snapshot=channel.last.snapshot,
             part=channel.part,
             plan=self.chunk.plan,
         )

@@ -56,14 +56,14 @@ def _told(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, k
 
 def _recalled(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> ColumnIds:
     """Another engine may have removed the property, and nothing changes the schema of a snapshot. None of ours remains
-    if others have expired it, even in older metadata; or there was none: `last_snapshot` is that of all shards.
+    if others have expired it, even in older metadata; or there was none: `last` has the snapshot of all shards.
     """
 
     def is_own(mark: str) -> bool:
         return mark.rpartition(":")[0] == commit.token
 
     seen = iceberg.columns_when(table, EPOCH_MARK, is_own)
-    is_new = commit.last_snapshot is None or (commit.part is not None and commit.last_epoch == 0)
+    is_new = commit.last.snapshot is None or (commit.part is not None and commit.last.epoch == 0)
     if seen is None and is_new:
         return {}
     return recalled(ids_of((seen or {}).items()), iceberg.columns_ever(table))

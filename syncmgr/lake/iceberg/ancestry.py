@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
+from syncmgr.job.epoch import LastCommit
 from syncmgr.job.snapshot.chunk import numbers_of
 from syncmgr.lake.iceberg.layout import Snapshot
 
@@ -56,8 +57,7 @@ def is_replaced(
     *,
     token: str,
     epoch: int,
-    last_snapshot: int | None,
-    last_sequence: int = 0,
+    last: LastCommit,
     done: str | None = None,
     remains: Callable[[], bool] = bool,
 ) -> bool | None:
@@ -65,18 +65,18 @@ def is_replaced(
     token, and `done`: the chunks in its properties, both of which survive a rollback. None: the history does not tell,
     since it was cut off before any snapshot of the channel.
 
-    A history that is known from its beginning must have `last_snapshot`, and so must one that reaches a snapshot with a
-    lower sequence number than `last_sequence`, 0: not known. If expiry cut it off, the newest remaining snapshot of the
-    channel must be that of `epoch`, and if of a chunk, of the last one; and `last_snapshot` must not remain in the
-    table outside of its history (`remains`), as a rollback leaves it.
+    A history that is known from its beginning must have the snapshot of `last`, and so must one that reaches a snapshot
+    with a lower sequence number. If expiry cut it off, the newest remaining snapshot of the channel must be that of
+    `epoch`, and if of a chunk, of the last one; and the snapshot of `last` must not remain in the table outside of its
+    history (`remains`), as a rollback leaves it.
     """
-    if last_snapshot is None:
+    if last.snapshot is None:
         return False
     oldest, own = None, None
     for snapshot in history:
-        if snapshot.id == last_snapshot:
+        if snapshot.id == last.snapshot:
             return False
-        if snapshot.sequence < last_sequence:
+        if snapshot.sequence < last.sequence:
             return True
         if own is None and snapshot.marks.get(EPOCH_MARK, "").rpartition(":")[0] == token:
             own = snapshot

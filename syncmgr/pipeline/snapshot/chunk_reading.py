@@ -119,7 +119,7 @@ class ChunkReading:
         done, load = self._ledger.progress()[channel.token], self._ledger.loads()[channel.token]
         return ChannelCommit(
             token=channel.token,
-            epoch=done.last_epoch,
+            epoch=done.last.epoch,
             fingerprint="",
             db=channel.target_db,
             table=channel.target,
@@ -127,9 +127,7 @@ class ChunkReading:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
-            last_epoch=done.last_epoch,
-            last_snapshot=done.last_snapshot,
-            last_sequence=done.last_sequence,
+            last=done.last,
             settled=False,
             part=channel.part,
             renews=load.renews(channel.part),

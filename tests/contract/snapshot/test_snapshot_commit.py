@@ -11,7 +11,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import AddField
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, LastCommit
 from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan
@@ -22,7 +22,7 @@ from tests.contract.mysql_reader import address, database, facts
 from tests.contract.snapshot.test_snapshot_values import chunk_of
 from tests.support.servers.mysql import MysqlServer
 from tests.support.slow import crossed, on_servers
-from tests.support.spark_session import SPARK, LakeTable, Tables
+from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, *SPARK]
@@ -72,8 +72,7 @@ class Chunked:
             columns=tuple(MappedColumn(target=name, expression=f"`{name}`") for name in self.target.columns),
             keys=self.target.keys,
             where=None,
-            last_epoch=0,
-            last_snapshot=None,
+            last=LastCommit(epoch=0, snapshot=None),
             settled=False,
             chunk=chunk,
         )
@@ -153,14 +152,14 @@ def test_a_row_that_somebody_else_writes_between_chunks_is_replaced(
         target.indexing.give_up(ValueError("switched off by the test"))
     last = target.lake.commit(source.commit(first)).snapshot
     target.sql("INSERT INTO {table} VALUES (98, -1)")
-    last = target.lake.commit(source.commit(second, last_snapshot=last)).snapshot
+    last = target.lake.commit(source.commit(second, last=LastCommit(snapshot=last))).snapshot
     target.sql("INSERT INTO {table} VALUES (99, -1)")
     target.sql(
         f"CALL lake.system.rewrite_data_files('{target.db}.{target.name}', options => map('rewrite-all','true'))"
     )
     target.sql("CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2999-01-01')")
     for number in others:
-        last = target.lake.commit(source.commit(number, last_snapshot=last)).snapshot
+        last = target.lake.commit(source.commit(number, last=LastCommit(snapshot=last))).snapshot
     assert target.rows() == [(n, n * 2) for n in range(100)]
 
 
@@ -200,7 +199,7 @@ def test_one_chunk_takes_the_place_of_all_rows(mysql_server: MysqlServer, db: st
     source = Chunked(mysql_server, db, target)
 
     def anew(plan: str) -> ChannelCommit:
-        commit = source.commit(1, epoch=2, last_snapshot=target.last_snapshot)
+        commit = source.commit(1, epoch=2, last=LastCommit(snapshot=target.last_snapshot))
         assert commit.chunk is not None
         return replace(commit, chunk=replace(commit.chunk, plan=plan, condition="", replaces=True))
 
@@ -236,7 +235,7 @@ def test_an_epoch_without_rows_is_borne_by_a_table_that_lacks_columns(
     with pytest.raises(SyncError) as fenced:
         target.lake.commit(replace(chunk, chunk=rows))
     assert fenced.value.code is Code.FENCED
-    done = target.lake.commit(replace(chunk, epoch=1, last_epoch=1, chunk=rows))
+    done = target.lake.commit(replace(coming_after(chunk, epoch=1), epoch=1, chunk=rows))
     assert (done.passed_over, done.rows) == (False, 100)
     assert target.rows() == [(n, n * 2, date(2024, 2, 29)) for n in range(100)]
 
@@ -335,7 +334,7 @@ def test_a_table_that_is_another_is_renewed(mysql_server: MysqlServer, db: str, 
         tables.make(name=target.name)
     if how == "set back":
         target.sql(f"CALL lake.system.register_table('{target.db}.{target.name}', '{before}')")
-    chunk = source.commit(1, epoch=2, last_epoch=2, last_snapshot=target.last_snapshot)
+    chunk = source.commit(1, epoch=2, last=LastCommit(epoch=2, snapshot=target.last_snapshot))
     assert chunk.chunk is not None
     rows = replace(chunk.chunk, plan="q", replaces=True, condition="")
     epoch = replace(chunk, epoch=3, fingerprint="f", chunk=None)
@@ -348,7 +347,7 @@ def test_a_table_that_is_another_is_renewed(mysql_server: MysqlServer, db: str, 
     assert target.rows() == [(n, n * 2) for n in range(100)]
     again = replace(rows, plan="r")
     assert not target.lake.commit(replace(epoch, renews=True)).passed_over
-    assert target.lake.commit(replace(chunk, epoch=3, last_epoch=3, chunk=again, renews=True)).rows == 100
+    assert target.lake.commit(replace(coming_after(chunk, epoch=3), epoch=3, chunk=again, renews=True)).rows == 100
 
 
 def test_a_reading_that_was_overtaken_changes_nothing(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
@@ -537,7 +536,7 @@ def test_a_reading_takes_back_an_epoch_that_was_rolled_back_before_its_answer(
     target.lake.commit(died)
     target.sql(f"CALL lake.system.rollback_to_snapshot('{target.db}.{target.name}', {before})")
     whole = ChunkPlan(id="1-renewal", key=("id",), bounds=(), rows=100, replaces=True)
-    commit = source.commit(1, epoch=1, last_epoch=1, last_snapshot=before, renews=True)
+    commit = source.commit(1, epoch=1, last=LastCommit(epoch=1, snapshot=before), renews=True)
     assert commit.chunk is not None
     chunk = replace(commit.chunk, plan=whole.id, condition="", replaces=True)
     with pytest.raises(SyncError) as caught:
@@ -545,6 +544,6 @@ def test_a_reading_takes_back_an_epoch_that_was_rolled_back_before_its_answer(
     assert caught.value.code is Code.FENCED
     done = target.lake.commit(replace(commit, chunk=chunk, unanswered=died.epoch))
     assert target.rows() == [(n, n * 2) for n in range(100)]
-    again = target.lake.commit(replace(died, last_snapshot=done.snapshot, settled=False))
+    again = target.lake.commit(replace(coming_after(died, snapshot=done.snapshot), settled=False))
     assert not again.passed_over
     assert target.rows() == [*((n, n * 2) for n in range(100)), (1000, 7)]

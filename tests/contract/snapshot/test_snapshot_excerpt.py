@@ -13,7 +13,7 @@ from syncmgr.control.statement_text import excerpt as excerpt_by
 from syncmgr.job.channel.channel_plan import ColumnItem, plan_channel
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.shard import Part
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.target import spark_cast
@@ -30,7 +30,7 @@ from tests.contract.mysql_reader import address, database, facts
 from tests.contract.snapshot.test_snapshot_commit import Chunked
 from tests.contract.snapshot.test_snapshot_values import chunk_of
 from tests.support.servers.mysql import MysqlServer
-from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg, reading_sources
+from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after, in_pyiceberg, reading_sources
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
@@ -159,8 +159,8 @@ class Anew:
 
     def anew(self, plan: str, where: str, **changes: object) -> ChannelCommit:
         one = excerpt(self.channel, self.described, where)
-        last = {"epoch": self.target.epoch, "last_snapshot": self.target.last_snapshot}
-        commit = self.chunked.commit(1, **(last | changes))
+        last = LastCommit(snapshot=self.target.last_snapshot)
+        commit = self.chunked.commit(1, **({"epoch": self.target.epoch, "last": last} | changes))
         assert commit.chunk is not None
         chunk = replace(commit.chunk, plan=plan, condition=f"({one.source})", replaces=True, excerpt=one)
         return replace(commit, chunk=chunk, columns=self.channel.columns)
@@ -223,7 +223,7 @@ def test_a_part_takes_the_place_of_its_keys(
     assert (target.files(2) > deletes) is not indexed
     if indexed:
         assert in_pyiceberg(target) == source.expected
-    assert target.lake.commit(replace(commit, last_snapshot=target.last_snapshot)).passed_over
+    assert target.lake.commit(coming_after(commit, snapshot=target.last_snapshot)).passed_over
     target.commit([(UPD, 4, 1), (DEL, 5, 0), (INS, 300, 1), (UPD, 99, 9)])
     source.rows |= {4: 1, 300: 1, 99: 9}
     del source.rows[5]

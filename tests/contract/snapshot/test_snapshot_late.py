@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.spark.jvm import Java
@@ -57,8 +57,7 @@ class Exact:
             columns=(MappedColumn(target="v", expression="`v`"),),
             keys=(),
             where=None,
-            last_epoch=0,
-            last_snapshot=None,
+            last=LastCommit(epoch=0, snapshot=None),
             settled=False,
             chunk=replace(chunk, plan=plan.id),
         )

@@ -5,6 +5,7 @@ from typing import Any
 from syncmgr.control.sync_tables import History
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.epoch import LastCommit
 from syncmgr.job.overview import Facts, overview
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.state import JobState
@@ -16,7 +17,7 @@ NO_LAKE: Any = SimpleNamespace()
 def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
     """The rows are read in several steps, and ALTER SYNC does not wait for them."""
     job = make_job(channels=(make_channel(token="stays"), make_channel(token="left", target="gone")))
-    at = SimpleNamespace(last_epoch=3, last_snapshot=7)
+    at = SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))
     letter = SimpleNamespace(token="joined since")
     store: Any = SimpleNamespace(
         jobs=SimpleNamespace(all=lambda: [job]),
@@ -34,7 +35,7 @@ def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
     job = make_job(state=JobState.CANCELLED, channels=(make_channel(token="a", stopped=Stop(reason="why")),))
     store: Any = SimpleNamespace(
         jobs=SimpleNamespace(all=lambda: [job]),
-        epochs=SimpleNamespace(progress=lambda _: {"a": SimpleNamespace(last_epoch=3, last_snapshot=7)}),
+        epochs=SimpleNamespace(progress=lambda _: {"a": SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))}),
     )
     jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
     assert [row[11:] for row in History(store, jobs, NO_LAKE).rows("sync_channels")] == [(None,) * 5]

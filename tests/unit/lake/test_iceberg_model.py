@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, LastCommit, StagedFile
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.commit import commit as commit_module
 from syncmgr.lake.commit.commit import Commit
@@ -141,8 +141,7 @@ class House:
             columns=tuple(MappedColumn(target=name, expression=f"`{name}`") for name in ("id", "v")),
             keys=("id",),
             where=None,
-            last_epoch=self.epoch - 1,
-            last_snapshot=self.last_snapshot,
+            last=LastCommit(epoch=self.epoch - 1, snapshot=self.last_snapshot),
         )
 
     def epoch_of(self, count: int, *, new: bool, answered: bool = True) -> None:

@@ -355,7 +355,7 @@ def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
     assert ledger.intents() == []
     figures = store.epochs.figures(job.id)
     assert (figures.position, figures.rows, figures.bytes, figures.commits) == (end, 3, 70, 1)
-    assert ledger.progress()["token-1"].last_snapshot == 77
+    assert ledger.progress()["token-1"].last.snapshot == 77
 
 
 def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store) -> None:
@@ -371,11 +371,11 @@ def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store)
     assert ledger.intents() == []
     assert [(e.number, set(e.files)) for e in ledger.backlog()] == [(1, {"token-2"}), (2, {"token-2"})]
     assert store.epochs.oldest_snapshot("token-1", job.id) is None
-    assert ledger.progress()["token-2"].last_epoch == 0
+    assert ledger.progress()["token-2"].last.epoch == 0
     for number in (1, 2):
         ledger.commit_channel(number, "token-2", ChannelCommitted(snapshot=20 + number))
     assert ledger.backlog() == []
-    assert ledger.progress()["token-2"].last_snapshot == 22
+    assert ledger.progress()["token-2"].last.snapshot == 22
     ledger.add_intent(Epoch(number=3, end=START, last_seq=3))
     ledger.commit_epoch(Epoch(number=3, end=START, last_seq=3), {})
     assert store.epochs.oldest_snapshot("token-2", job.id) == 22
@@ -471,7 +471,7 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     ledger.add_chunk("token-1", 3, ChannelCommitted(snapshot=7, passed_over=True, rows=10))
     ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=None, passed_over=True))
     assert ledger.loads()["token-1"] == replace(load, plan=PLAN, done=frozenset({1, 3}), rows=10)
-    assert ledger.progress()["token-1"].last_snapshot == 7
+    assert ledger.progress()["token-1"].last.snapshot == 7
     assert (store.epochs.figures(job.id).rows, store.epochs.figures(job.id).commits) == (10, 2)
     ledger.end_loads(["token-1"], START)
     assert store.epochs.oldest_snapshot("token-1", job.id) is None
@@ -828,8 +828,8 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
         "c": ChannelCommitted(snapshot=13, sequence=9),
     }
     store.epochs.commit(job.id, epoch, outcomes, at=1.0, keep_since=0.0)
-    assert store.epochs.progress(job.id)["c"].last_sequence == 9
-    assert {token: one.last_snapshot for token, one in store.epochs.progress(job.id).items()} == {
+    assert store.epochs.progress(job.id)["c"].last.sequence == 9
+    assert {token: one.last.snapshot for token, one in store.epochs.progress(job.id).items()} == {
         "a": 12,
         "b": 12,
         "c": 13,

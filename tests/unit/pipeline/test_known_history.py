@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
@@ -35,7 +35,7 @@ class Refusing:
 
 @dataclass(frozen=True)
 class Stored:
-    last_epoch: int
+    last: LastCommit
 
 
 class Knowing:
@@ -45,7 +45,7 @@ class Knowing:
         self.stored, self.waiting = stored, waiting
 
     def progress(self) -> Mapping[str, Stored]:
-        return {"": Stored(self.stored), "other": Stored(9)}
+        return {"": Stored(LastCommit(epoch=self.stored)), "other": Stored(LastCommit(epoch=9))}
 
     def intents(self) -> list[Epoch]:
         return [self._epoch(number, "") for number in self.waiting[:1]]
@@ -70,15 +70,16 @@ def commit(lake: KnownHistory) -> None:
             columns=(),
             keys=(),
             where=None,
-            last_epoch=3,
-            last_snapshot=1,
+            last=LastCommit(epoch=3, snapshot=1),
         )
     )
 
 
 def alter(lake: KnownHistory) -> None:
     lake.alter(
-        ChannelAlter(token="", epoch=4, fingerprint="", db="demo", table="t", changes=(), last_epoch=3, last_snapshot=1)
+        ChannelAlter(
+            token="", epoch=4, fingerprint="", db="demo", table="t", changes=(), last=LastCommit(epoch=3, snapshot=1)
+        )
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import AddField
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.types.schema import TargetType
@@ -45,7 +45,7 @@ class CountingLedger(MemoryLedger):
 
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
         super().commit_channel(number, token, outcome)
-        self._progress[token].last_epoch = number
+        self._progress[token].last = LastCommit(epoch=number)
 
 
 def staged(path: Path) -> StagedFile:
@@ -80,7 +80,7 @@ def test_what_came_with_the_rows_is_borne_before_them(tmp_path: Path, bears: int
         for _ in WAITING:
             committer.recover()
     assert lake.written == [(number, ()) for number in (1, 2) if number > bears]
-    assert ledger.progress()["two"].last_epoch == lake.bears == 2
+    assert ledger.progress()["two"].last.epoch == lake.bears == 2
     (behind,) = committer.laggards.shown()
     assert isinstance(behind.error, SyncError)
     assert behind.error.code is Code.SNAPSHOT_OPEN

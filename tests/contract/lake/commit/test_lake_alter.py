@@ -28,7 +28,7 @@ from syncmgr.job.ddl.lake_change import (
     RetypeField,
 )
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
-from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.epoch import ChannelAlter, ChannelCommitted, LastCommit
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
@@ -59,8 +59,7 @@ def altering(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
         db=table.db,
         table=table.name,
         changes=changes,
-        last_epoch=table.borne,
-        last_snapshot=table.last_snapshot,
+        last=LastCommit(epoch=table.borne, snapshot=table.last_snapshot),
     )
 
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelAlter
+from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.upkeep.fold import Fold
-from tests.support.spark_session import SPARK, LakeTable, Tables
+from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -375,7 +375,7 @@ def test_a_table_that_was_set_back_is_noticed(tables: Tables, *, indexed: bool) 
         table.indexing.give_up(ValueError("switched off by the test"))
     for key in (1, 2, 3):
         table.commit([(INS, key, key)])
-    commit = replace(table.prepared([(INS, 4, 4)]), last_epoch=3)
+    commit = coming_after(table.prepared([(INS, 4, 4)]), epoch=3)
     alter = ChannelAlter(
         token=table.token,
         epoch=4,
@@ -383,8 +383,7 @@ def test_a_table_that_was_set_back_is_noticed(tables: Tables, *, indexed: bool) 
         db=table.db,
         table=table.name,
         changes=(),
-        last_epoch=3,
-        last_snapshot=table.last_snapshot,
+        last=LastCommit(epoch=3, snapshot=table.last_snapshot),
     )
     older(table, 1)
     for call in (lambda: table.lake.commit(commit), lambda: table.lake.alter(alter)):
@@ -400,7 +399,8 @@ def test_a_table_that_is_newer_than_the_metadata_is_noticed(tables: Tables) -> N
     for key in (1, 2, 3):
         table.commit([(INS, key, key)])
     for epoch, code in ((3, Code.OTHER_HISTORY), (2, Code.FENCED), (7, Code.OTHER_HISTORY)):
-        late = replace(table.prepared([(INS, 9, 9)]), epoch=epoch, fingerprint="another", last_epoch=1)
+        late = coming_after(table.prepared([(INS, 9, 9)]), epoch=1)
+        late = replace(late, epoch=epoch, fingerprint="another")
         with pytest.raises(SyncError) as caught:
             table.lake.commit(late)
         assert caught.value.code is code

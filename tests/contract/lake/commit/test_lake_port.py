@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
@@ -126,7 +126,7 @@ def chunk(table: LakeTable, number: int, **changes: Any) -> ChannelCommit:
     rows = ChunkRows(
         plan="plan", number=number, reader=Existing(25), table=SOURCE, columns=COLUMNS, condition="", keys=("id",)
     )
-    return replace(table.prepared(), epoch=0, last_epoch=0, settled=False, chunk=replace(rows, **changes))
+    return replace(table.prepared(), epoch=0, last=LastCommit(), settled=False, chunk=replace(rows, **changes))
 
 
 @pytest.fixture
@@ -160,7 +160,8 @@ def test_changes_follow_the_chunks(table: LakeTable, chunks: Chunks) -> None:
 def test_a_chunk_may_take_the_place_of_all_rows(table: LakeTable, chunks: Chunks) -> None:
     """Of those that were there before, none stays."""
     table.commit([(INS, 1, 9), (INS, 100, 9)])
-    chunks.commit(replace(chunk(table, 1, replaces=True), epoch=table.borne, last_epoch=table.borne, settled=True))
+    last = LastCommit(epoch=table.borne)
+    chunks.commit(replace(chunk(table, 1, replaces=True), epoch=last.epoch, last=last, settled=True))
     assert table.rows() == [(number, number) for number in range(10)]
 
 

@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn, literal
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import AddField, DropField, FillField, LakeChange, RenameField
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from tests.contract.lake.foreign.test_lake_foreign_settings import cured
@@ -40,7 +40,7 @@ def read_of_shard(
 ) -> ChannelCommit:
     """All rows of a table as those of one part."""
     table = replace(target, token=f"{target.name}-{name}")
-    commit = Chunked(server, db, table).commit(1, last_snapshot=target.last_snapshot)
+    commit = Chunked(server, db, table).commit(1, last=LastCommit(snapshot=target.last_snapshot))
     assert commit.chunk is not None
     chunk = replace(commit.chunk, plan=f"1-{name}", condition="", replaces=True, changes=changes, keys=("id",))
     columns = (*commit.columns, MappedColumn(target="db", expression=literal(name), constant=name))
@@ -184,7 +184,9 @@ def test_a_read_that_renews_a_table_rounds_nothing(mysql_server: MysqlServer, db
     replaced(target)
     target.sql("ALTER TABLE {table} DROP COLUMN v")
     target.sql("ALTER TABLE {table} ADD COLUMN v BOOLEAN")
-    commit = Chunked(mysql_server, db, target).commit(1, epoch=1, last_epoch=1, last_snapshot=target.last_snapshot)
+    commit = Chunked(mysql_server, db, target).commit(
+        1, epoch=1, last=LastCommit(epoch=1, snapshot=target.last_snapshot)
+    )
     assert commit.chunk is not None
     commit = replace(commit, renews=True, chunk=replace(commit.chunk, plan="q", replaces=True, condition=""))
     with pytest.raises(SyncError, match="its column v is boolean") as caught:
@@ -201,7 +203,7 @@ def test_a_column_that_an_earlier_chunk_added_is_known(mysql_server: MysqlServer
     target.columns = ("id", "v")
 
     def chunk(number: int, last_snapshot: int | None) -> ChannelCommit:
-        commit = source.commit(number, last_snapshot=last_snapshot)
+        commit = source.commit(number, last=LastCommit(snapshot=last_snapshot))
         assert commit.chunk is not None
         return replace(commit, chunk=replace(commit.chunk, changes=ADDED))
 
@@ -242,7 +244,7 @@ def test_a_job_of_shards_that_is_created_again_knows_no_columns(
         target.apply(read_of_shard(mysql_server, db, target, name))
     target.sql("DELETE FROM {table} WHERE db = 'one'")
     replaced(target)
-    target.apply(replace(read_of_shard(mysql_server, db, target, "one"), token="created again", last_snapshot=None))
+    target.apply(replace(read_of_shard(mysql_server, db, target, "one"), token="created again", last=LastCommit()))
     assert target.rows("count(v)") == [(100,)]
 
 

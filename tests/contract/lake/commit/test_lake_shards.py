@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn, literal
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.commit import rows
@@ -52,8 +52,7 @@ class Shard:
             db=self.table.db,
             table=self.table.name,
             changes=changes,
-            last_epoch=self.table.borne,
-            last_snapshot=self.table.last_snapshot,
+            last=LastCommit(epoch=self.table.borne, snapshot=self.table.last_snapshot),
             part=self.part,
         )
         done = self.table.lake.alter(alter)

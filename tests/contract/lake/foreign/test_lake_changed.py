@@ -12,7 +12,7 @@ import xxhash
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import heals
 from syncmgr.job.ddl.lake_change import AddField
-from syncmgr.job.epoch import ChannelAlter
+from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import State
@@ -154,8 +154,7 @@ def test_a_clock_that_was_set_back_is_told(tables: Tables, tmp_path: Path) -> No
         db=table.db,
         table=table.name,
         changes=(AddField(name="w", type=TargetType(name="BIGINT")),),
-        last_epoch=1,
-        last_snapshot=table.last_snapshot,
+        last=LastCommit(epoch=1, snapshot=table.last_snapshot),
     )
     with pytest.raises(SyncError, match=r"is 3[56]\d\d s behind the last commit of table"):
         table.lake.alter(alter)

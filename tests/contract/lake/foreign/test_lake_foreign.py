@@ -5,7 +5,6 @@ that it has refused what it has taken.
 import itertools
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from tests.support.spark_session import (
     LakeTable,
     Tables,
     changes_of,
+    coming_after,
     in_pyiceberg,
     partitioned_by,
     rewrite,
@@ -271,7 +271,7 @@ def test_a_newer_epoch_behind_a_commit_that_was_refused_and_is_in(
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(10)])
     late = table.prepared([(UPD, 1, 1)])
-    newer = replace(table.prepared([(UPD, 2, 2)]), last_epoch=late.epoch)
+    newer = coming_after(table.prepared([(UPD, 2, 2)]), epoch=late.epoch)
     lying(monkeypatch, table, Iceberg, "finish", lambda: table.apply(newer))
     with pytest.raises(SyncError) as caught:
         table.lake.commit(late)
@@ -350,7 +350,7 @@ def test_an_epoch_without_files_sets_no_token_back(
 
     def others() -> None:
         table.apply(late)
-        table.apply(replace(following, last_epoch=late.epoch))
+        table.apply(coming_after(following, epoch=late.epoch))
 
     before(monkeypatch, Iceberg, "finish", others)
     with pytest.raises(SyncError) as caught:
@@ -373,7 +373,7 @@ def test_a_statement_that_changes_no_row_sets_no_token_back(
 
     def others() -> None:
         snapshot = table.lake.alter(late).snapshot
-        table.apply(replace(following, last_epoch=late.epoch, last_snapshot=snapshot or late.last_snapshot))
+        table.apply(coming_after(following, epoch=late.epoch, snapshot=snapshot or late.last.snapshot))
 
     before(monkeypatch, Iceberg, "commit", others)
     with pytest.raises(SyncError) as caught:

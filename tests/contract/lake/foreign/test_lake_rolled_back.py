@@ -8,7 +8,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import EmptyTable, FillField, LakeChange
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.ancestry import FILES_MARK
-from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, rewrite
+from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, coming_after, rewrite
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -208,7 +208,7 @@ def test_rows_that_were_rolled_back_can_still_be_read(tables: Tables) -> None:
     rolled_back(table, before)
     for kind in ("token", "fingerprint"):
         table.sql(f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ('syncmgr.{kind}.{table.token}')")
-    again = replace(died, last_epoch=1)
+    again = coming_after(died, epoch=1)
     assert not table.apply(again).passed_over
     assert table.rows() == [(1, 1), (2, 2)]
     then = iceberg.spark.sql(f"SELECT * FROM lake.{table.db}.{table.name} VERSION AS OF {lost}").collect()

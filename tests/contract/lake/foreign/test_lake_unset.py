@@ -10,6 +10,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, RenameField
+from syncmgr.job.epoch import LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from tests.contract.lake.commit.test_lake_replaced_columns import refused, replaced
@@ -18,7 +19,7 @@ from tests.contract.mysql_reader import database
 from tests.contract.snapshot.test_snapshot_commit import Chunked
 from tests.support.servers.mysql import MysqlServer
 from tests.support.slow import some_slow
-from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
+from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of, coming_after
 
 INS, UPD, DEL = ChangeKind
 pytestmark = [pytest.mark.mysql, *SPARK]
@@ -47,14 +48,14 @@ def test_a_chunk_whose_done_set_is_gone_is_not_doubled(
     source = Chunked(mysql_server, db, target)
     last = None
     for number in source.plan.numbers[:answered]:
-        last = target.lake.commit(source.commit(number, last_snapshot=last)).snapshot
-    lost = source.commit(answered + 1, last_snapshot=last)
+        last = target.lake.commit(source.commit(number, last=LastCommit(snapshot=last))).snapshot
+    lost = source.commit(answered + 1, last=LastCommit(snapshot=last))
     rows = target.lake.commit(lost).rows
     unset(target, "chunks")
     again = target.lake.commit(lost)
     assert (again.passed_over, again.rows) == (True, rows)
     for number in source.plan.numbers[answered:]:
-        last = target.lake.commit(source.commit(number, last_snapshot=again.snapshot)).snapshot
+        last = target.lake.commit(source.commit(number, last=LastCommit(snapshot=again.snapshot))).snapshot
     target.lake.check_chunks(target.db, target.name, source.plan)
     assert target.rows() == [(n, n * 2) for n in range(100)]
 
@@ -65,7 +66,7 @@ def test_a_chunk_whose_done_set_was_set_back_is_not_doubled(mysql_server: MysqlS
     source = Chunked(mysql_server, db, target)
     last = target.lake.commit(source.commit(1)).snapshot
     before = f"{source.plan.id}:1"
-    second = source.commit(2, last_snapshot=last)
+    second = source.commit(2, last=LastCommit(snapshot=last))
     target.lake.commit(second)
     target.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('syncmgr.chunks.{target.token}' = '{before}')")
     assert target.lake.commit(second).passed_over
@@ -101,10 +102,10 @@ def test_rows_of_others_that_a_chunk_has_found_are_replaced(mysql_server: MysqlS
     first, second, *others = source.plan.numbers
     last = target.lake.commit(source.commit(first)).snapshot
     target.sql("INSERT INTO {table} VALUES (98, -1)")
-    last = target.lake.commit(source.commit(second, last_snapshot=last)).snapshot
+    last = target.lake.commit(source.commit(second, last=LastCommit(snapshot=last))).snapshot
     unset(target, "others", "chunks")
     for number in others:
-        last = target.lake.commit(source.commit(number, last_snapshot=last)).snapshot
+        last = target.lake.commit(source.commit(number, last=LastCommit(snapshot=last))).snapshot
     assert target.rows() == [(n, n * 2) for n in range(100)]
 
 
@@ -127,7 +128,7 @@ def test_an_epoch_whose_token_is_gone_is_not_doubled(
         again = table.lake.commit(commit)
         assert (again.passed_over, again.snapshot) == (True, done.snapshot)
         table.last_snapshot = done.snapshot
-        after = replace(table.prepared([(INS, number + 10, 0)]), last_epoch=table.epoch - 1)
+        after = coming_after(table.prepared([(INS, number + 10, 0)]), epoch=table.epoch - 1)
         assert not table.apply(after).passed_over
     assert table.rows() == [(1, 1), (2, 2), (11, 0), (12, 0)]
 
@@ -142,7 +143,7 @@ def test_a_statement_whose_token_is_gone_is_not_made_twice(tables: Tables) -> No
     unset(table, "token")
     assert table.lake.alter(alter).passed_over
     assert table.rows("id, v, w") == [(1, 3, 2)]
-    emptying = replace(changes_of(table, EmptyTable()), last_epoch=1, fingerprint="of the emptying")
+    emptying = coming_after(replace(changes_of(table, EmptyTable()), fingerprint="of the emptying"), epoch=1)
     with pytest.raises(SyncError) as caught:
         table.lake.alter(emptying)
     assert caught.value.code is Code.TARGET_SET_BACK  # no snapshot shows that the exchange is there
@@ -248,7 +249,7 @@ def test_a_table_that_is_read_again_is_known(mysql_server: MysqlServer, db: str,
     removed(target)
     replaced(target)
     refused(target, target.prepared([(INS, 1001, 7)]))
-    read = Chunked(mysql_server, db, target).commit(1, epoch=1, last_epoch=1, last_snapshot=target.last_snapshot)
+    read = Chunked(mysql_server, db, target).commit(1, epoch=1, last=LastCommit(epoch=1, snapshot=target.last_snapshot))
     assert read.chunk is not None
     target.apply(replace(read, renews=True, chunk=replace(read.chunk, plan="1-q", replaces=True, condition="")))
     target.epoch = 1

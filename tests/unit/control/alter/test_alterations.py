@@ -16,7 +16,7 @@ from syncmgr.job.channel.description import ChannelDescription, MappedColumn
 from syncmgr.job.channel.patterns import Found
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
-from syncmgr.job.epoch import Backlog, Epoch
+from syncmgr.job.epoch import Backlog, Epoch, LastCommit
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.show_sync import Figures
@@ -104,7 +104,9 @@ class Shelf:
         return Figures(position=NOW, rows=0, bytes=0, commits=0, synced_until=70.0)
 
     def progress(self, job_id: int) -> Mapping[str, ChannelProgress]:
-        return {token: ChannelProgress(token=token, last_snapshot=1, last_epoch=1) for token in ("token-1", "lines")}
+        return {
+            token: ChannelProgress(token=token, last=LastCommit(epoch=1, snapshot=1)) for token in ("token-1", "lines")
+        }
 
     def waiting(self, job_id: int) -> Mapping[str, Backlog]:
         return self.behind

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.lake.commit.commit_marker import EpochMarker
 from syncmgr.lake.iceberg.ancestry import CHUNK_MARK, EPOCH_MARK, FILES_MARK
 from syncmgr.lake.iceberg.layout import Snapshot
@@ -17,8 +17,7 @@ EPOCH = ChannelCommit(
     columns=(),
     keys=(),
     where=None,
-    last_epoch=1,
-    last_snapshot=None,
+    last=LastCommit(epoch=1, snapshot=None),
 )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from syncmgr.job.channel.shard import Part
+from syncmgr.job.epoch import LastCommit
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
     DATA_FILES,
@@ -62,7 +63,7 @@ def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced:
     was cut off before anything of ours does not tell.
     """
     part = Part(column="db", value="mine")
-    assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5) is replaced, why
+    assert is_replaced(snapshots, token="me", epoch=2, last=LastCommit(snapshot=5)) is replaced, why
     assert has_others_rows(snapshots, token="me", last_snapshot=5, part=part) is others, why
 
 
@@ -81,7 +82,7 @@ def test_after_a_statement_that_makes_no_snapshot(
     why: str, snapshots: list[Snapshot], *, remains: bool, replaced: bool | None
 ) -> None:
     """The token is one ahead of the last snapshot: that alone says nothing."""
-    found = is_replaced(snapshots, token="me", epoch=3, last_snapshot=5, remains=lambda: remains)
+    found = is_replaced(snapshots, token="me", epoch=3, last=LastCommit(snapshot=5), remains=lambda: remains)
     assert found is replaced, why
 
 
@@ -103,14 +104,14 @@ def test_the_order_of_commits_tells_a_roll_back_from_an_expiry(
         for number in sequences or [6]
     ]
     last = 7 if sequences else 0
-    assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5, last_sequence=last) is replaced, why
+    assert is_replaced(snapshots, token="me", epoch=2, last=LastCommit(snapshot=5, sequence=last)) is replaced, why
 
 
 def test_before_the_first_commit() -> None:
     """Whatever is in the table then was written by others; nothing of ours can have gone."""
     assert not has_others_rows([], token="me", last_snapshot=None)
     assert has_others_rows([FIRST], token="me", last_snapshot=None)
-    assert not is_replaced([FIRST], token="me", epoch=0, last_snapshot=None)
+    assert not is_replaced([FIRST], token="me", epoch=0, last=LastCommit())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_chunk_that_is_not_the_last_one() -> None:
     """The newest snapshot of the channel shows a done-set that the table's properties have outgrown."""
     snapshots = history((9, {}, "append"), (8, {EPOCH_MARK: OURS, CHUNK_MARK: "p:2", DONE_MARK: "p:1-2"}, "append"))
     for done, replaced in [("p:1-2", False), ("p:1-3", True)]:
-        assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5, done=done) is replaced
+        assert is_replaced(snapshots, token="me", epoch=2, last=LastCommit(snapshot=5), done=done) is replaced
 
 
 @pytest.mark.parametrize(

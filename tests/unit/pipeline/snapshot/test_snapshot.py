@@ -11,7 +11,7 @@ from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import ChannelState, Stop, Verdict
 from syncmgr.job.ddl.ddl_step import READ_AGAIN, DdlStep
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RenameField
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit, Prepared
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
@@ -34,9 +34,7 @@ READER = MysqlChunks(MysqlAddress(host="db2", port=3307, user="repl", password="
 
 @dataclass(frozen=True)
 class Done:
-    last_snapshot: int | None = None
-    last_epoch: int = 0
-    last_sequence: int = 0
+    last: LastCommit = field(default_factory=LastCommit)
 
 
 @dataclass
