@@ -5,11 +5,12 @@ Must not know: what is said, what is done about an end.
 """
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Final
@@ -27,6 +28,8 @@ SPAWN: Final = multiprocessing.get_context("spawn")
 # A fork of a process with threads would copy their locks, not them: those of numpy and pyarrow do not start.
 THREADLESS: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
+log = logging.getLogger(__name__)
+
 
 def preload(*modules: str) -> None:
     """Loads these before the first worker. They must start no thread."""
@@ -43,14 +46,14 @@ class WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours
 
 
 class WorkerProcess:
-    """One worker process and its pipe."""
+    """One worker process and its pipe. Raises WorkerLost if the fork server dies while it starts the process."""
 
     def __init__(
         self, plan: WorkerPlan, open_source: worker.OpenSource, on_progress: Callable[[Progress], None]
     ) -> None:
         self._connection, child = FORK_SERVER.Pipe()
-        self.process = _started(f"syncmgr-worker-{plan.job_id}", (plan, open_source, child))
-        child.close()
+        with child, _closed_unless_started(self._connection):
+            self.process = _started(f"syncmgr-worker-{plan.job_id}", (plan, open_source, child))
         self._on_progress = on_progress
         self._sending = threading.Lock()
         self._over = False
@@ -110,6 +113,19 @@ class WorkerProcess:
         self.end()
         self.process.join()
         _close(self._connection)
+
+
+@contextlib.contextmanager
+def _closed_unless_started(connection: Connection) -> Iterator[None]:
+    """A fork server that dies may have forked the worker before it could answer: that one ends with its pipe."""
+    try:
+        yield
+    except BaseException as error:
+        _close(connection)
+        if isinstance(error, (OSError, EOFError)):
+            log.warning("no worker process was started: %r", error)
+            raise WorkerLost(None) from error
+        raise
 
 
 def _started(name: str, arguments: tuple[WorkerPlan, worker.OpenSource, Connection]) -> BaseProcess:

@@ -63,7 +63,7 @@ class Retries:
             except WorkerLost as lost:
                 if self._stop.is_abandoned():
                     return None
-                error = SyncError(Code.WORKER_DIED, status=lost.status)
+                error = SyncError(Code.WORKER_DIED, status="unknown" if lost.status is None else lost.status)
             except SyncError as raised:
                 error = self._channels.advised(raised)
             kind = FailType.RUN_FAIL if self._commits() else FailType.SUBMIT_FAIL

@@ -2,6 +2,7 @@ import json
 import os
 import queue
 import random
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -538,6 +539,22 @@ def test_a_killed_fork_server_loses_nothing(bench: Bench) -> None:
     assert bench.lake.rows == scripted_rows(300)
     bench.run_through(ScriptedSource(transactions=310), 310)
     assert bench.lake.rows == scripted_rows(310)
+
+
+def test_a_fork_server_may_die_while_it_is_asked_for_a_worker(bench: Bench) -> None:
+    """It has the request and does not answer any more: the job begins again, and does not stop for a person."""
+    bench.run_through(ScriptedSource(transactions=3), 3)
+    (server,) = processes.fork_servers(os.getpid())
+    server.suspend()
+    bench.ends.clear()
+    run = bench.start(ScriptedSource(transactions=6))
+    until(lambda: any(frame.f_code.co_name == "read_signed" for frame in sys._current_frames().values()))
+    server.kill()
+    until(lambda: bench.caught_up(6))
+    run.finish()
+    assert run.join(HANG_SECOND)
+    assert [error for error, _ in bench.ends] == [None]
+    assert bench.lake.rows == scripted_rows(6)
 
 
 def test_a_fork_server_whose_socket_was_deleted_is_not_needed(bench: Bench) -> None:
