@@ -76,7 +76,7 @@ class LakeTables(Protocol):
         """Whether the table, or a part of it, has no row, not even a deleted one."""
 
     def writers(self, db: str, table: str, second: float) -> frozenset[str]:
-        """The tokens of channels that have committed rows in the last seconds."""
+        """The tokens of channels that have committed rows in the last seconds; waits for a lake that starts."""
 
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""

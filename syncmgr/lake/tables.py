@@ -163,7 +163,10 @@ class IcebergTables:
             return part is not None and not iceberg.has_rows(found, part)
 
     def writers(self, db: str, table: str, second: float) -> frozenset[str]:
-        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
+        """The tokens of channels that have committed rows in the last seconds; waits for a lake that starts. Raises
+        NO_SUCH_TABLE.
+        """
+        self._ready()
         with self.asking(db, table):
             iceberg = self._iceberg()
             since = int((time.time() - second) * 1000)
