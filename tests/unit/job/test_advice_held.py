@@ -37,7 +37,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_TOO_LARGE: SOURCE + "a_transaction_that_is_too_large_comes_by_a_setting",
     Code.SOURCE_ANSWER: SOURCE + "somebody_else_at_the_address_passes",
     Code.SOURCE_ASKS_FILE: SOURCE + "somebody_else_at_the_address_passes",
-    Code.SOURCE_LOCKED: "contract/mysql/reading/test_mysql_check.py::test_a_question_that_waits_for_a_lock_ends",
+    Code.SOURCE_LOCKED: "acceptance/test_advice_others.py::test_a_session_that_has_a_table_locked_is_ended",
     Code.SOURCE_DDL: ADVICE + "a_statement_that_cannot_be_followed_is_settled_by_resync",
     Code.SOURCE_VALUE: ADVICE + "a_value_is_kept_out_by_a_property",
     Code.SOURCE_UNSUPPORTED: ADVICE + "rows_that_were_written_in_part_are_read_again",
