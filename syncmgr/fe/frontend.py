@@ -137,10 +137,11 @@ class Frontend:
         self._scheduler.stop()
         self._console.stop()
         self.jobs.runs.close(self._settings.seconds("shutdown_timeout_second"))
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self.jobs.runs.join(self._settings.seconds("shutdown_timeout_second"))
+        self._pool.shutdown(wait=False, cancel_futures=True)
         self.queries.stop()
         self.lake.stop()
+        self._pool.shutdown(wait=True)  # a commit that hangs ends with its JVM
+        self.jobs.runs.join(self._settings.seconds("shutdown_timeout_second"))
         self._lease.give_back()
         self._store.close()
         self._lock.close()

@@ -159,7 +159,8 @@ class Lake:
         return self._session.pid
 
     def stop(self) -> None:
-        """Saves the key indexes and ends Spark."""
+        """Ends Spark, so that no commit that hangs has an index any more, and saves the key indexes."""
+        self._session.stop()
         with self._lock:
             known = list(self._upkeep.values())
         for upkeep in known:
@@ -167,7 +168,6 @@ class Lake:
                 upkeep.indexing.save(now=True)
             except OSError as error:  # it is rebuilt
                 logger.warning("a key index was not saved: %s", error)
-        self._session.stop()
         self._durability.close()
 
     def make_catalog(self) -> None:

@@ -1,9 +1,12 @@
 """The other ways that an advice names are typed, and the job is well again; in addition to the first one of each."""
 
 import contextlib
+import os
+import signal
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from syncmgr.errors import Code
@@ -89,3 +92,27 @@ def test_a_server_that_logs_again_is_read_on(frontend: FrontendProcess, tmp_path
         frontend.sql("STOP SYNC JOB advised_logs.job1")
     finally:
         own.stop()
+
+
+@pytest.mark.long
+def test_a_jvm_that_does_not_go_on_ends_with_its_frontend(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """20230: the frontend is restarted, and its job commits what was on its way."""
+    fe = FrontendProcess(tmp_path).start()
+    try:
+        t = Patient("advised_stands", mysql_server, fe)
+        t.until_well()
+        (java,) = fe.java()
+        os.kill(java, signal.SIGSTOP)
+        try:
+            t.run("INSERT INTO advised_stands.t VALUES (1, 1, 'waits', 1)")
+            assert "and restart the frontend" in t.until_told(Code.LAKE_SLOW)
+            assert fe.stop() == 0
+            until(lambda: not psutil.pid_exists(java), why="the end of the JVM")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(java, signal.SIGKILL)
+        fe.start()
+        t.until_well()
+        fe.sql("STOP SYNC JOB advised_stands.job1")
+    finally:
+        fe.kill_if_alive()
