@@ -18,6 +18,7 @@ from typing import Final
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
+LINE_CHARACTERS: Final = 16 * 1024  # of a message, and of each fact: a statement may have megabytes
 AUDIT: Final = logging.getLogger("syncmgr.audit")
 _RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
@@ -27,12 +28,17 @@ class FactsFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
-        facts = " ".join(f"{name}={record.__dict__[name]}" for name in given)
+        facts = " ".join(f"{name}={_clipped(str(record.__dict__[name]))}" for name in given)
         return f"{super().format(record)} {facts}".rstrip()
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        """One line, whatever a statement or a server had in it."""
-        return " ".join(super().formatMessage(record).splitlines())
+        """One line of a bounded length, whatever a statement or a server had in it."""
+        return " ".join(_clipped(super().formatMessage(record)).splitlines())
+
+
+def _clipped(text: str) -> str:
+    rest = len(text) - LINE_CHARACTERS
+    return text if rest <= 0 else f"{text[:LINE_CHARACTERS]}... ({rest} more characters)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

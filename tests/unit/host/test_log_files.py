@@ -38,6 +38,17 @@ def test_a_line_of_the_audit_is_json_from_its_first_character(tmp_path: Path) ->
     assert "alice" not in (tmp_path / "fe.log").read_text()
 
 
+def test_a_line_is_bounded(tmp_path: Path) -> None:
+    """However long a statement is that it tells of, or an error that comes with it: it fills no log."""
+    log_files.log_to(tmp_path, "INFO")
+    statement = "x" * (1 << 20)
+    logging.getLogger("syncmgr").info("added column 'c' (%s)", statement, extra={"error": statement})
+    [line] = (tmp_path / "fe.log").read_text().splitlines()
+    assert "added column 'c' (xxx" in line
+    assert line.count(" more characters)") == 2
+    assert len(line) < 3 * log_files.LINE_CHARACTERS
+
+
 def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """Until it has ended, or is another trouble: then the next one is told again."""
     lasting = log_files.Lasting(logging.getLogger("syncmgr"))
