@@ -16,6 +16,7 @@ from syncmgr.job.job_properties import JOB_PROPERTIES
 TESTS: Final = Path(__file__).parents[2]
 ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
 CREATES: Final = "acceptance/test_advice_create.py::test_"
+META: Final = "acceptance/test_advice_meta.py::test_"
 FAULTS: Final = "acceptance/test_faults.py::test_"
 TLS: Final = "acceptance/test_source_tls.py::test_"
 HELD: Final[Mapping[Code, str]] = {
@@ -93,8 +94,8 @@ HELD: Final[Mapping[Code, str]] = {
     Code.NOT_WRITABLE: LAKE + "staging_that_takes_no_rows_stops_nothing",
     Code.STAGED_LOST: LAKE + "rows_that_were_staged_and_are_gone_come_with_a_new_job",
     Code.META_DOWN: FAULTS + "a_full_disk_of_the_metadata_stops_no_job_for_good",
-    Code.META_PACKET: "contract/meta/test_meta_packets.py::test_what_is_too_large_at_once_is_no_outage",
-    Code.META_UNFIT: "contract/meta/test_meta_texts.py::test_what_does_not_fit_is_refused_with_a_cure",
+    Code.META_PACKET: META + "a_database_of_the_metadata_is_helped_and_left",
+    Code.META_UNFIT: META + "a_database_of_the_metadata_is_helped_and_left",
     Code.WORKER_DIED: LAKE + "a_worker_that_dies_is_replaced",
     Code.FENCED: "acceptance/test_two_frontends.py::test_a_frontend_that_stood_still_is_replaced_and_writes_no_more",
     Code.JAVA_MISSING: LAKE + "a_job_waits_for_java",
