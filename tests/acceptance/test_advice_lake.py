@@ -180,7 +180,7 @@ def test_a_target_that_was_rolled_back_is_read_anew(
     ("prefix", "code"),
     [
         ("rolled", Code.TARGET_REPLACED),
-        ("renewed", Code.COLUMN_REPLACED),
+        pytest.param("renewed", Code.COLUMN_REPLACED, marks=pytest.mark.slow),
         pytest.param("older", Code.TARGET_SET_BACK, marks=pytest.mark.long),
     ],
 )
@@ -300,6 +300,7 @@ def test_a_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
     t.until_well()
 
 
+@pytest.mark.slow
 def test_one_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

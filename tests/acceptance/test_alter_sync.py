@@ -227,6 +227,7 @@ def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
     t.wait_until_equal("u", "u")
 
 
+@pytest.mark.slow
 def test_a_part_of_a_table_is_read_anew(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Rows of the condition that were changed, deleted and added unseen are repaired, under writes and through a death
     after the commit; other unseen changes stay as they were.

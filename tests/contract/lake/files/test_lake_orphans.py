@@ -10,6 +10,7 @@ import pytest
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.layout import Field
 from syncmgr.lake.upkeep.upkeep import ORPHAN_SECOND, remove_orphans
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
@@ -106,7 +107,7 @@ def test_files_of_another_table_stay(
     table.sql(f"DROP TABLE lake.{tables.db}.other")
 
 
-@pytest.mark.parametrize("where", ["", "sub", "data/sub"])
+@pytest.mark.parametrize("where", some_slow(["", "sub", "data/sub"], always=["data/sub"]))
 def test_files_of_a_table_of_another_catalog_stay(tables: Tables, where: str, caplog: pytest.LogCaptureFixture) -> None:
     """Its metadata are in the folder."""
     table = tables.make()
