@@ -133,10 +133,7 @@ class Adversary:
         self._mysql.start()
 
     def cut_connections(self) -> None:
-        threads = "SELECT processlist_id FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
-        for (number,) in self._mysql.run(threads):
-            with contextlib.suppress(pymysql.err.OperationalError):  # it has gone by itself
-                self._mysql.run(f"KILL {number}")
+        self._mysql.end_sessions("command LIKE 'Binlog Dump%'")
 
     def pause_and_resume(self) -> None:
         """A job that an error has paused is resumed too."""
