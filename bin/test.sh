@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # test.sh [--fast | --long] [pytest arguments but -m and paths]   Lint, types and the tests, side by side; makes what they need first.
 #
-# Every test but the long and slow ones, in four parts: lint; the tests that start no JVM of Spark, in several processes; those of
-# the lake; those of whole frontends.  A line begins with the name of its part.  At the end: the slowest tests, and what
-# failed.
+# Every test but the long and slow ones, in four parts: lint; the tests that start no JVM of Spark; those of the lake; those of
+# whole frontends; each of these in several processes.  A line begins with the name of its part.  At the end: the slowest tests,
+# and what failed.
 # --fast: lint, and the tests that need neither servers nor Spark.
 # --long: the long and slow tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
@@ -135,7 +135,7 @@ main() {
       need_servers
       # they wait more than they compute
       part plain gentle tests plain "not spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) "$@"
-      part lake gentle with_spark lake "spark and not long and not slow" tests/contract "$@"
+      part lake gentle with_spark lake "spark and not long and not slow" "${processes[@]}" tests/contract "$@"
       part frontend with_spark frontend "spark and not long and not slow" "${processes[@]}" tests/acceptance "$@"
       ;;
   esac
