@@ -11,6 +11,7 @@ from syncmgr.job.ddl.following.column_ids import (
     ColumnIds,
     carried,
     columns_text,
+    completed,
     ids_of,
     known_columns,
     recalled,
@@ -96,7 +97,6 @@ def carried_columns(
     own, there = columns_property(commit.token), ids_of((f.name, f.id) for f in iceberg.layout(after).fields)
     keys = [key for key in iceberg.properties(after) if key.startswith(COLUMNS)]
     known = {key: _told(iceberg, after, commit, key) for key in keys}
-    if not known.get(own):  # or another engine has emptied it
-        seen = _recalled(iceberg, before, commit)
-        known |= {own: seen} if seen else {}
+    whole = completed(known.get(own, {}), _recalled(iceberg, before, commit))  # others may have emptied it, or set back
+    known |= {own: whole} if whole else {}
     return {key: columns_text(carried(ids, changes, there)) for key, ids in known.items()}

@@ -182,12 +182,17 @@ def emptied(text: str) -> Callable[[LakeTable], None]:
     return set_back
 
 
+SET_BACK = '{{"id": 1}}'
+
+
 def removed(table: LakeTable) -> None:
     unset(table, "columns")
 
 
 @pytest.mark.parametrize("between", [rows_only, no_rows, statement])
-@pytest.mark.parametrize("forget", [removed, emptied("{{}}")], ids=["removed", "emptied"])
+@pytest.mark.parametrize(
+    "forget", [removed, emptied("{{}}"), emptied(SET_BACK)], ids=["removed", "emptied", "set back"]
+)
 def test_a_column_that_was_replaced_is_noticed(
     tables: Tables, forget: Callable[[LakeTable], None], between: Callable[[LakeTable], None]
 ) -> None:
@@ -201,6 +206,20 @@ def test_a_column_that_was_replaced_is_noticed(
     between(table)
     refused(table, table.prepared([(UPD, 1, 10)]))
     refused(table, table.prepared([(INS, 3, 3)]))
+
+
+@pytest.mark.parametrize("forget", [removed, emptied(SET_BACK)], ids=["removed", "set back"])
+def test_a_column_that_was_replaced_and_is_renamed_is_noticed(
+    tables: Tables, forget: Callable[[LakeTable], None]
+) -> None:
+    """The statement says of the new name what was known of the old one."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    forget(table)
+    replaced(table)
+    table.lake.alter(changes_of(table, RenameField(old="v", new="w")))
+    table.columns = ("id", "w")
+    refused(table, table.prepared([(UPD, 1, 10)]))
 
 
 @pytest.mark.parametrize("forget", [removed, emptied("{{}}")], ids=["removed", "emptied"])

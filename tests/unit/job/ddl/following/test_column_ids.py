@@ -2,7 +2,15 @@
 
 import pytest
 
-from syncmgr.job.ddl.following.column_ids import carried, columns_text, ids_of, known_columns, recalled, replaced_column
+from syncmgr.job.ddl.following.column_ids import (
+    carried,
+    columns_text,
+    completed,
+    ids_of,
+    known_columns,
+    recalled,
+    replaced_column,
+)
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, MoveField, RenameField
 from syncmgr.job.types.schema import TargetType
 
@@ -77,3 +85,18 @@ def test_what_a_table_that_says_nothing_shows(
     meant.
     """
     assert recalled(seen, ever) == known
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ({}, KNOWN),
+        (KNOWN, KNOWN),
+        ({"id": 1}, KNOWN),
+        ({"id": 1, "v": 9}, {"id": 1, "v": 9, "w": 3}),
+        ({"id": 1, "x": 2}, {"id": 1, "x": 2, "w": 3}),
+    ],
+)
+def test_what_a_table_that_says_a_part_shows(told: dict[str, int], known: dict[str, int]) -> None:
+    """What it does not say as at the last commit, unless it says another name of that column."""
+    assert completed(told, KNOWN) == known
