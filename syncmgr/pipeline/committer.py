@@ -218,15 +218,20 @@ class Committer:
         return channel.skips(epoch.end) or (point is not None and has_passed(point, epoch.end))
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
-        """First examines what an earlier process left of the table. A failure may come from rows that are gone."""
+        """First examines what an earlier process left of the table, or after a failure anyone else: it may come from
+        files that are gone, of the table or of the epoch.
+        """
         if commit.token in self._unseen:
             self._lake.check_integrity(commit.db, commit.table)
             self._unseen.discard(commit.token)
         try:
             return self._lake.commit(commit)
         except SyncError as error:
+            if error.code is not Code.LAKE_FAILED:
+                raise
+            self._unseen.add(commit.token)
             gone = next((file.path for file in commit.files if not Path(file.path).exists()), None)
-            if error.code is not Code.LAKE_FAILED or gone is None:
+            if gone is None:
                 raise
             table = f"{commit.db}.{commit.table}"
             raise SyncError(Code.STAGED_LOST, epoch=commit.epoch, table=table, path=gone) from error
