@@ -127,7 +127,6 @@ main() {
       ;;
     --long)
       need_servers
-      export SYNCMGR_TEST_JVM=compiling # as operators do
       part long with_spark long "long or slow or hypothesis" --hypothesis-profile=random "${@:2}"
       ;;
     *)

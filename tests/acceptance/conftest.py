@@ -5,7 +5,6 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.support import jvm
 from tests.torture.engine import Engine
 
 JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_jobs WHERE STATE <> 'CANCELLED'"
@@ -13,8 +12,8 @@ JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_j
 
 @pytest.fixture(scope="session")
 def frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
-    """One frontend per run, which compiles expressions as operators do; a test that kills it starts it again."""
-    process = FrontendProcess(tmp_path_factory.mktemp("fe"), jvm.COMPILED)
+    """One frontend per run; a test that kills it starts it again."""
+    process = FrontendProcess(tmp_path_factory.mktemp("fe"))
     process.start()
     yield process
     assert process.stop() == 0

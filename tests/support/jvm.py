@@ -4,9 +4,7 @@ Owns: the jars that all lakes of a run share, the archive of Spark's loaded clas
 Must not know: pytest, what is tested.
 
 An archive of loaded classes (CDS) halves the CPU time of a JVM's start, and compiling once only (C1) that of its life.
-Expressions that Spark interprets save a fifth of the CPU time of a lake's tests, each of which asks other queries.
-Benches and `python -m tests.torture` do without all three: they measure the JVM of an operator.  The frontend that most
-tests share, and all of a long run, compile expressions as operators do.
+Benches and `python -m tests.torture` do without both: they measure the JVM of an operator.
 `python -m tests.support.archive_classes` fetches the jars and creates the archive, unless they exist.
 """
 
@@ -25,9 +23,6 @@ from tests.support.installed import JARS
 
 VARIABLE: Final = "SYNCMGR_TEST_JVM"
 QUICK: Final = "quick"
-COMPILING: Final = "compiling"  # quick, but Spark compiles expressions everywhere
-INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-COMPILED: Final = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # Spark's own
 ONE_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 
 
@@ -45,11 +40,6 @@ def flags() -> dict[str, str]:
         return {}
     shared = shlex.quote(f"-XX:SharedArchiveFile={archive()}")  # the clone's folder may have a blank
     return {"spark.driver.extraJavaOptions": f"{ONE_COMPILER} {shared} -Xlog:disable"}
-
-
-def interpreted() -> dict[str, str]:
-    """Settings of a lake that compiles no expression, if the run wants that."""
-    return dict(INTERPRETED) if os.environ.get(VARIABLE) == QUICK else {}
 
 
 def environment() -> dict[str, str]:
@@ -77,4 +67,4 @@ def bring_jars() -> None:
 
 
 def _is_quick() -> bool:
-    return os.environ.get(VARIABLE) in {QUICK, COMPILING}
+    return os.environ.get(VARIABLE) == QUICK

@@ -70,7 +70,7 @@ def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
 
 
 def running_lake(folder: Path) -> Iterator[Lake]:
-    lake = new_lake(folder, options={**jvm.flags(), **jvm.interpreted(), **STORE_KEY})
+    lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY})
     lake.start()
     lake.ready()
     yield lake
