@@ -12,20 +12,32 @@ from typing import Final
 
 from py4j.protocol import Py4JJavaError
 
+from syncmgr.errors import Code
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.java_api import JavaApi, closing_java, iterated, listed
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, PartitionField, Snapshot, layout_of
-from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.spark.jvm import Java, text_of
+from syncmgr.lake.storage_errors import of_lake
 
 CODEC: Final = "write.parquet.compression-codec"
 STAGED: Final = "wap.id"  # Iceberg's own words in a snapshot's summary
 PUBLISHED: Final = "published-wap-id"
+OF_STORAGE: Final = ("IOException", "awssdk", "ServiceFailureException")  # Java's words for its failures
+FOR_GOOD: Final = ("NotFoundException", "fasterxml", "Status Code: 403", "Status Code: 404")
 CODECS: Final = frozenset({"zstd", "snappy", "gzip", "uncompressed"})
 
 
 def common_codec(word: str) -> str:
     """Spark's word for a codec that another engine may have set; Spark has no lz4 and no brotli."""
     return word.lower() if word.lower() in CODECS else "zstd"
+
+
+def may_be_read_later(text: str) -> bool:
+    """Whether storage has failed to read a file that may be there. `text`: of an error of Java, causes included. One
+    that is missing, is denied or has other contents stays so.
+    """
+    for_good = any(words in text for words in FOR_GOOD) or of_lake(text) is Code.LAKE_DENIED
+    return not for_good and any(words in text for words in OF_STORAGE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,13 +88,17 @@ class History(JavaApi):
                 snapshot = metadata.snapshot(parent)
 
     def older_metadata(self, table: Java) -> Iterator[Java]:
-        """Newest first, as far back as their files exist."""
+        """Newest first, as far back as their files exist. Raises Java's error if one could not be read this time: what
+        it lists would count as lost, or as expired.
+        """
         io = table.io()
         for entry in reversed(listed(table.operations().current().previousFiles())):
             try:
                 yield self._classes.metadata_parser.read(io, entry.file())
-            except Py4JJavaError:  # removed, or no longer what it was
-                return
+            except Py4JJavaError as error:
+                if may_be_read_later(text_of(error)):
+                    raise
+                return  # removed, or no longer what it was
 
     def has_files_of(self, table: Java, snapshot: int) -> bool:
         """Whether the current snapshot names what that one has added or removed: then it comes after it."""

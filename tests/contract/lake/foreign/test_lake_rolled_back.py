@@ -1,6 +1,9 @@
 """Somebody rolls a table back: before the job knows that its last commit is in, or before snapshots are expired."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -213,3 +216,43 @@ def test_rows_that_were_rolled_back_can_still_be_read(tables: Tables) -> None:
     assert table.rows() == [(1, 1), (2, 2)]
     then = iceberg.spark.sql(f"SELECT * FROM lake.{table.db}.{table.name} VERSION AS OF {lost}").collect()
     assert sorted(map(tuple, then)) == [(1, 1), (2, 2)]
+
+
+@contextmanager
+def unread(table: LakeTable) -> Iterator[None]:
+    """Older metadata are on a disk that answers with an error."""
+    metadata = table.lake.iceberg().load(table.db, table.name).operations().current()
+    older = [Path(str(entry.file()).removeprefix("file:")) for entry in list(metadata.previousFiles())]
+    kept = {path: path.read_bytes() for path in older}
+    for path in kept:
+        path.unlink()
+        path.symlink_to("/proc/self/mem")
+    try:
+        yield
+    finally:
+        for path, content in kept.items():
+            path.unlink()
+            path.write_bytes(content)
+
+
+@pytest.mark.parametrize("rolls_back", [False, True])
+def test_older_metadata_that_cannot_be_read_for_a_moment_tell_nothing(tables: Tables, *, rolls_back: bool) -> None:
+    """A table whose history was expired is committed to once they can be read, and one that was rolled back stops."""
+    table = tables.make()
+    first = table.commit([(INS, 1, 1)]).snapshot
+    table.commit([(INS, 2, 2)])
+    if rolls_back:
+        rolled_back(table, first)
+    rewrite(table)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    commit = table.prepared([(INS, 3, 3)])
+    with unread(table), pytest.raises(SyncError) as caught:
+        table.apply(commit)
+    assert caught.value.code is Code.LAKE_FAILED
+    if not rolls_back:
+        table.apply(commit)
+        assert table.rows() == [(1, 1), (2, 2), (3, 3)]
+        return
+    with pytest.raises(SyncError) as caught:
+        table.apply(commit)
+    assert caught.value.code is Code.TARGET_REPLACED
