@@ -5,9 +5,9 @@ Must not know: keys, epochs, when something is called.
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from typing import Any, Final
 
 from syncmgr.lake.iceberg.ancestry import FILES_MARK
@@ -17,17 +17,24 @@ from syncmgr.lake.iceberg.puffin import Blob
 from syncmgr.lake.spark.jvm import Java
 
 PUFFIN: Final = "puffin"
+MOVED: Final = "moved"  # in place of a partition: in files of another spec, into which a rewrite has moved rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """A data or delete file. `text`: Iceberg's JSON of it, without column bounds; `sequence` 0: not committed yet."""
+    """A data or delete file. `text`: Iceberg's JSON of it, without column bounds; `sequence` 0: not committed yet.
+
+    `added`: the number of the snapshot that added it, later than `sequence` for one that keeps that of the rows which a
+    rewrite has moved; 0: not known. `by_key`: an equality delete, and all rows with its values are in its partition.
+    """
 
     path: str
     rows: int
     bytes: int
     sequence: int
     text: str
+    added: int = 0
+    by_key: bool = False
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
@@ -43,6 +50,16 @@ class Content:
     def reach(self) -> str | None:
         """In which partition an equality delete finds rows; None: everywhere, since its spec has no partitions."""
         return self.partition if self.facts["partition"] else None
+
+    @property
+    def lies(self) -> tuple[str, ...]:
+        """Where equality deletes find the rows of a data file."""
+        return (self.partition, MOVED) if self.is_moved else (self.partition,)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether a rewrite has made the data file, and deletes that came meanwhile still count."""
+        return self.sequence < self.added
 
     @property
     def place(self) -> tuple[str, int]:
@@ -84,6 +101,19 @@ def head_of(table: Java) -> Head:
         sequence=int(snapshot.sequenceNumber()),
         folder=None if folder is None else str(folder),
     )
+
+
+def reaching(contents: Contents, deletes: Iterable[Content]) -> Iterator[tuple[str | None, Content]]:
+    """Each equality delete, once for each partition that it reaches, None: all.
+
+    One that was committed while a rewrite into another spec was under way has not reached the rows there, though it was
+    before it for all that have its keys.
+    """
+    moved = {file.facts["spec-id"] for file in contents.data if file.is_moved}
+    for file in deletes:
+        yield file.reach, file
+        if file.by_key and file.reach is not None and moved - {file.facts["spec-id"]}:
+            yield MOVED, file
 
 
 def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Content:
@@ -136,8 +166,17 @@ def _paths(vectors: Mapping[str, Content]) -> set[str]:
 
 
 def _read(iceberg: Iceberg, table: Java, reader: Java) -> Iterable[Content]:
+    columns = cache(partial(iceberg.columns_of_spec, table))
     with closing_java(reader):
-        return [content_of(iceberg, table, file, int(file.dataSequenceNumber())) for file in iterated(reader)]
+        return [_committed(iceberg, table, file, columns) for file in iterated(reader)]
+
+
+def _committed(iceberg: Iceberg, table: Java, file: Java, columns: Callable[[int], set[int]]) -> Content:
+    """`columns`: from which the partitions of a spec are made."""
+    found = content_of(iceberg, table, file, int(file.dataSequenceNumber()))
+    ids = set(found.facts.get("equality-ids", ()))
+    by_key = bool(ids) and found.reach is not None and columns(found.facts["spec-id"]) <= ids
+    return replace(found, added=int(file.fileSequenceNumber() or 0), by_key=by_key)
 
 
 def vector_of(data: Content, puffin_path: str, puffin_bytes: int, blob: Blob) -> Content:

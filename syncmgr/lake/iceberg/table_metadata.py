@@ -308,6 +308,10 @@ class TableMetadata(History):
         fields = [field for spec in specs for field in spec["fields"]]
         return {field["source-id"] for field in fields if field["transform"].startswith(("identity", "truncate"))}
 
+    def columns_of_spec(self, table: Java, number: int) -> set[int]:
+        """From whose values the partitions of a spec are made."""
+        return {int(field.sourceId()) for field in listed(table.specs().get(number).fields())}
+
     def specs_in_use(self, table: Java) -> set[int]:
         """Of the data files that the table has."""
         snapshot = table.currentSnapshot()

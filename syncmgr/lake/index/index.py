@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.iceberg.snapshot_files import Content, Contents, reaching
 from syncmgr.lake.index.dead_rows import position_deletes, read_vector
 from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
 from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys
@@ -183,8 +183,8 @@ class TableIndex:
             raise UnindexableError("another writer left equality deletes over other columns than the key")
         refuse_unknown_reach(contents)
         groups: dict[str | None, list[Content]] = {}
-        for file in contents.equality:
-            groups.setdefault(file.reach, []).append(file)
+        for reach, file in reaching(contents, contents.equality):
+            groups.setdefault(reach, []).append(file)
         return {reach: _last_deletes(files, self.shape) for reach, files in groups.items()}
 
     def _strike_known(self, vanished: Vanished) -> None:
@@ -194,7 +194,7 @@ class TableIndex:
             there = at != NOWHERE
             numbers, at_file = np.unique(files_of(at[there]), return_inverse=True)
             files = [self.files[int(number)].content for number in numbers]
-            written = np.array([f.sequence if reach in {None, f.partition} else BEYOND for f in files], np.int64)
+            written = np.array([f.sequence if reach in {None, *f.lies} else BEYOND for f in files], np.int64)
             hit = np.flatnonzero(there)[written[at_file] < sequences[there]]
             self._add_pending(at[hit])
             self.keys.add(keys.take(hit), np.full(len(hit), NOWHERE, np.int64))
@@ -228,7 +228,7 @@ class TableIndex:
         self, content: Content, keys: Keys, at: Words, deletes: Mapping[str | None, KeyIndex]
     ) -> tuple[Keys, Words]:
         """The rows of a new file that no equality delete hits."""
-        for reach in {None, content.partition} & deletes.keys():
+        for reach in {None, *content.lies} & deletes.keys():
             alive = content.sequence >= deletes[reach].find(keys)  # NOWHERE is less than any number
             self._add_pending(at[~alive])
             keys, at = keys.take(alive), at[alive]

@@ -24,7 +24,7 @@ from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.iceberg.puffin import vector_rows
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, read_bytes
+from syncmgr.lake.iceberg.snapshot_files import MOVED, Content, Contents, contents_of, reaching, read_bytes
 from syncmgr.lake.index.dead_rows import position_deletes
 from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.indexing import Indexing
@@ -99,18 +99,22 @@ class Fold:
 
     def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> DeletedRows:
         """The rows that equality deletes hit, by the position of their file among the data files."""
-        hit = self._iceberg.hit_paths(table)
-        data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
+        hit, reaches = self._iceberg.hit_paths(table), list(reaching(contents, gone))
+        moved = any(reach == MOVED for reach, _ in reaches)
+        data = [
+            (number, file) for number, file in enumerate(contents.data) if file.path in hit or (moved and file.is_moved)
+        ]
         if not data:
             return {}
         refuse_unknown_reach(contents)
-        keys = self._keys(key, gone)
+        keys = self._keys(key, reaches)
         if sum(file.rows for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
         files = self._frame(
             [
-                (at, number, file.sequence, file.partition)
+                (at, number, file.sequence, place)
                 for number, file in data
+                for place in (file.lies if moved else (file.partition,))
                 for at in self._iceberg.spark_paths(file.path)
             ],
             ("number", "sequence", "partition"),
@@ -127,13 +131,14 @@ class Fold:
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, key: Key, gone: list[Content]) -> DataFrame:
+    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, Content]]) -> DataFrame:
         """Each vanished key once for each partition that is reached, with the last moment at which it vanished."""
         sequences = self._frame(
-            [(at, file.sequence, file.reach) for file in gone for at in self._iceberg.spark_paths(file.path)],
+            [(at, file.sequence, reach) for reach, file in reaches for at in self._iceberg.spark_paths(file.path)],
             ("gone", "reach"),
         )
         names = key_schema(key).names
+        gone = list(dict.fromkeys(file for _, file in reaches))
         keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names, "reach").agg(F.max(known("gone")).alias("gone"))

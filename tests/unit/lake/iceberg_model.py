@@ -65,10 +65,11 @@ class Many(list[Any]):
 
 @dataclass(frozen=True)
 class File:
-    """A data or delete file; `sequence`: of the snapshot that it counts from."""
+    """A data or delete file; `sequence`: of the snapshot that it counts from, `by`: of the one that added it."""
 
     facts: Mapping[str, Any]
     sequence: int = 0
+    by: int = 0
 
     @property
     def place(self) -> tuple[str, int]:
@@ -86,6 +87,9 @@ class File:
 
     def dataSequenceNumber(self) -> int:  # noqa: N802
         return self.sequence
+
+    def fileSequenceNumber(self) -> int:  # noqa: N802
+        return self.by
 
 
 def values_of(layout: Layout, row: Mapping[str, int]) -> Values:
@@ -186,7 +190,7 @@ class Meta:
         gone = {file.place for file in change.removed}
         if not gone <= self.files.keys():
             raise RefusedError("ValidationException")
-        added = tuple(replace(file, sequence=file.sequence or sequence) for file in change.added)
+        added = tuple(replace(file, sequence=file.sequence or sequence, by=sequence) for file in change.added)
         left = {place: file for place, file in self.files.items() if place not in gone}
         snap = Snap(
             id=number,
@@ -465,6 +469,10 @@ class IcebergModel:
 
     def layout(self, table: Table) -> Layout:
         return table.meta.layout
+
+    def columns_of_spec(self, table: Table, number: int) -> set[int]:
+        [parts] = [parts for parts, at in table.catalog.meta.specs.items() if at == number]
+        return {part.source_id for part in parts}
 
     def specs_in_use(self, table: Table) -> set[int]:
         return {file.facts["spec-id"] for file in table.meta.files.values() if file.is_data}

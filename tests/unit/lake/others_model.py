@@ -5,7 +5,7 @@ What Spark does for commits and folds is done here by Arrow.
 
 import random
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from syncmgr.lake.commit import rows as spark_rows
 from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg.layout import Layout, PartitionField
 from syncmgr.lake.iceberg.puffin import puffin, vector_rows
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, vector_of
+from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, reaching, vector_of
 from syncmgr.lake.index.arrow import arrow_schema
 from syncmgr.lake.index.index import DeletedRows
 from syncmgr.lake.upkeep.fold import Fold, Key
@@ -124,6 +124,17 @@ class Others:
         new = tuple(replace(file, sequence=current.sequence) for file in self.written(rows))
         self._commit(Change("replace", new, tuple(gone)))
 
+    def moving(self, *parts: PartitionField) -> Callable[[], None]:
+        """A rewrite of all rows into a spec that the table has left, or has yet to get; the result ends it."""
+        before, files = self.catalog.meta, list(places(self.catalog))
+        specs = before.partitioned(*parts).specs
+        self.catalog.meta = replace(before, specs=specs)
+        rows = {key: value for _, _, live in files for key, value, _ in live}
+        written = self.written(rows, replace(before.layout, partition=parts, spec_id=specs[parts]))
+        assert before.current is not None
+        new = tuple(replace(file, sequence=before.current.sequence) for file in written)
+        return lambda: self._commit(Change("replace", new, tuple(file for file, _, _ in files)))
+
     def delete(self) -> None:
         """One row of his, by a vector, or the whole file where it holds nothing else."""
         for file, vector, live in places(self.catalog):
@@ -186,17 +197,18 @@ def dead_rows(vector: File | None) -> BitMap:
         return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
 
 
-def reached(deletes: list[Content]) -> Reached:
-    """By equality deletes: their own partition, all of them where theirs is that of no spec."""
+def reached(deletes: Iterable[tuple[str | None, Content]]) -> Reached:
+    """By equality deletes, each with the partition that it reaches, None: all."""
     gone: Reached = {}
-    for file in deletes:
+    for reach, file in deletes:
         for key in pq.read_table(file.path)["id"].to_pylist():
-            gone[file.reach, key] = max(gone.get((file.reach, key), 0), file.sequence)
+            gone[reach, key] = max(gone.get((reach, key), 0), file.sequence)
     return gone
 
 
-def is_gone(gone: Reached, file: Content, key: int) -> bool:
-    return any(gone.get((reach, key), 0) > file.sequence for reach in (None, file.partition))
+def is_gone(gone: Reached, file: Content, key: int, lies: Iterable[str] = ()) -> bool:
+    """`lies`: where else deletes find its rows than in its own partition."""
+    return any(gone.get((reach, key), 0) > file.sequence for reach in (None, file.partition, *lies))
 
 
 def places(catalog: Catalog) -> Iterator[tuple[File, File | None, list[tuple[int, int, int]]]]:
@@ -206,7 +218,7 @@ def places(catalog: Catalog) -> Iterator[tuple[File, File | None, list[tuple[int
     positions = [f for f in files if f.facts["content"] == "position-deletes" and "referenced-data-file" not in f.facts]
     struck = [(p, each) for f in positions for each in pq.read_table(f.location()).to_pylist() for p in [f.sequence]]
     seen = contents(catalog)
-    gone, by_path = reached(list(seen.equality)), {file.path: file for file in seen.data}
+    gone, by_path = reached((file.reach, file) for file in seen.equality), {file.path: file for file in seen.data}
     for file in files:
         if file.is_data:
             vector = vectors.get(file.location())
@@ -254,10 +266,10 @@ def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_
 
 def _found(_self: Fold, _table: Table, _key: Key, gone: list[Content], of: Contents) -> Mapping[int, BitMap]:
     """The rows that equality deletes hit, by the place of their file."""
-    hit, when = DeletedRows(), reached(gone)
+    hit, when = DeletedRows(), reached(reaching(of, gone))
     for number, file in enumerate(of.data):
         keys = pq.read_table(file.path)["id"].to_pylist()
-        dead = [row for row, key in enumerate(keys) if is_gone(when, file, key)]
+        dead = [row for row, key in enumerate(keys) if is_gone(when, file, key, file.lies)]
         if dead:
             hit[number] = BitMap(dead)
     return hit
