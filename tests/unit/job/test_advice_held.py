@@ -123,7 +123,8 @@ ON_CANAL: Final[Mapping[Code, str]] = {
 SHARDS: Final = "acceptance/test_shards.py::test_"
 # Rows of "What an error does to a job" that are no error of a job, or that say more of one than its advice
 OTHER_ROWS: Final[Mapping[str, str]] = {
-    "RUNNING, the same, and `server` in Status changes": HELD[Code.SOURCE_MOVED],
+    "RUNNING, the same, and `server` in Status changes": "acceptance/test_advice_failover.py::"
+    "test_the_next_server_takes_over_in_a_transaction",
     "CREATE SYNC or ADD TABLE warns with 20163": "acceptance/test_alter_sync.py::"
     "test_a_table_that_was_altered_unlogged_stops_alone",
     'Msg with 20145 and "nothing in the binlog has created it again"': "acceptance/test_alter_sync.py::"
