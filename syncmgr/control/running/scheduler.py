@@ -1,18 +1,23 @@
 """The clock of the frontend.
 
-Owns: the ticks: jobs, and each kind of upkeep, by the time that passes, whatever the machine's clock is set to.
+Owns: the APScheduler ticks: jobs, and each kind of upkeep, by the time that passes, whatever the clock is set to.
 Must not know: what a tick does.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-JOBS: Final = "jobs"
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
 
-log = logging.getLogger(__name__)
+JOBS: Final = "jobs"
+STEP_SECOND: Final = 0.5  # the clock of the machine was set, if it differs by more from the time that has passed
+LOOK_SECOND: Final = 1.0  # how often it is compared
+
+logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that still runs when the next is due is no news
 
 
 class Scheduler:
@@ -28,58 +33,57 @@ class Scheduler:
         upkeep: Mapping[str, Callable[[], None]],
         upkeep_second: float,
     ) -> None:
-        self._jobs = _Ticks(JOBS, tick, period_second, first_second=0.0)
-        self._all = [self._jobs, *(_Ticks(name, kind, upkeep_second) for name, kind in upkeep.items())]
+        # A thread for each kind of tick: a long upkeep must not delay the start of a job.
+        self._scheduler = _SteadyScheduler(
+            executors={name: ThreadPoolExecutor(1) for name in ("default", JOBS, *upkeep)},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            timezone=UTC,
+        )
+        self._scheduler.add_job(
+            tick,
+            "interval",
+            seconds=period_second,
+            id=JOBS,
+            executor=JOBS,
+            next_run_time=datetime.now(UTC),
+        )
+        for name, kind in upkeep.items():
+            self._scheduler.add_job(kind, "interval", seconds=upkeep_second, id=name, executor=name)
+        self._tick = tick
 
     def start(self) -> None:
-        for ticks in self._all:
-            ticks.start()
+        self._scheduler.start()
 
     def wake(self) -> None:
-        """A state has changed: tick now, on the thread of the ticks, and once more if one is under way that may have
-        missed it. Never waits; after stop it does nothing.
-        """
-        self._jobs.wake()
+        """A state has changed: tick now, on the scheduler's thread. Never waits; after stop it does nothing."""
+        if self._scheduler.running:
+            self._scheduler.add_job(self._tick, executor=JOBS, max_instances=1000)
 
     def stop(self) -> None:
         """No further tick; one that is under way ends by itself."""
-        for ticks in self._all:
-            ticks.stop()
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
 
 
-class _Ticks:
-    """Of one kind, on a thread of their own: a long upkeep must not delay the start of a job."""
+class _SteadyScheduler(BackgroundScheduler):  # type: ignore[misc] # APScheduler has no types
+    """APScheduler computes what is due from the machine's clock: after that was set back by an hour nothing would be
+    due for an hour. What is due here moves with the clock.
+    """
 
-    def __init__(
-        self, name: str, call: Callable[[], None], period_second: float, first_second: float | None = None
-    ) -> None:
-        self._call = call
-        self._period = period_second
-        self._first = period_second if first_second is None else first_second
-        self._wanted = threading.Event()
-        self._stopped = False
-        self._thread = threading.Thread(target=self._run, name=f"tick-{name}", daemon=True)
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        self._ahead = _clock_ahead()
 
-    def start(self) -> None:
-        self._thread.start()
+    def _process_jobs(self) -> float:
+        step = _clock_ahead() - self._ahead
+        if abs(step) > STEP_SECOND:
+            self._ahead += step
+            for job in self.get_jobs():
+                job.modify(next_run_time=job.next_run_time + timedelta(seconds=step))
+        wait: float | None = super()._process_jobs()
+        return LOOK_SECOND if wait is None else min(wait, LOOK_SECOND)
 
-    def wake(self) -> None:
-        self._wanted.set()
 
-    def stop(self) -> None:
-        self._stopped = True
-        self._wanted.set()
-
-    def _run(self) -> None:
-        due = time.monotonic() + self._first
-        while True:
-            woken = self._wanted.wait(max(0.0, due - time.monotonic()))
-            self._wanted.clear()
-            if self._stopped:
-                return
-            if not woken:  # a tick that still ran when the next was due is not made up for
-                due = max(due + self._period, time.monotonic())
-            try:
-                self._call()
-            except Exception:
-                log.exception("a tick has failed")
+def _clock_ahead() -> float:
+    """Seconds; they differ only after the clock was set."""
+    return time.time() - time.monotonic()

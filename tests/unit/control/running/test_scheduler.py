@@ -1,14 +1,42 @@
 """Ticks come in time and at once when asked for, one kind beside the other."""
 
+import datetime as dt
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
+from apscheduler.schedulers import base as schedulers_base
 
+from syncmgr.control.running import scheduler as scheduler_module
 from syncmgr.control.running.scheduler import Scheduler
 from tests.support.until import HANG_SECOND, until
 
 NEVER = 3600.0
+
+
+class SetClock:
+    """The machine's, as APScheduler and the product ask for it."""
+
+    def __init__(self) -> None:
+        self._step = 0.0
+        clock = self
+
+        class Datetime(dt.datetime):
+            @classmethod
+            def now(cls, tz: dt.tzinfo | None = None) -> dt.datetime:  # type: ignore[override]
+                return dt.datetime.now(tz) + dt.timedelta(seconds=clock._step)
+
+        self.datetime = Datetime
+
+    def set(self, step: float) -> None:
+        self._step = step
+
+    def time(self) -> float:
+        return time.time() + self._step
+
+    def monotonic(self) -> float:
+        return time.monotonic()
 
 
 class Ticks:
@@ -68,6 +96,20 @@ def test_jobs_tick_at_once_and_when_woken(jobs: Ticks, upkeep: Ticks) -> None:
     scheduler.stop()
 
 
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_delays_no_tick(jobs: Ticks, monkeypatch: pytest.MonkeyPatch, step: float) -> None:
+    """By an hour, back or ahead."""
+    clock = SetClock()
+    monkeypatch.setattr(scheduler_module, "time", clock)
+    monkeypatch.setattr(schedulers_base, "datetime", clock.datetime)
+    scheduler = Scheduler(jobs, 0.05, {}, NEVER)
+    scheduler.start()
+    jobs.until_more(2)
+    clock.set(step)
+    jobs.until_more(jobs.begun + 3)
+    scheduler.stop()
+
+
 def test_what_changes_during_a_tick_has_one_more(jobs: Ticks) -> None:
     """Which begins when that one has ended."""
     jobs.held.clear()
@@ -106,5 +148,5 @@ def test_after_the_end_nothing_ticks(jobs: Ticks) -> None:
     scheduler.stop()
     scheduler.wake()
     jobs.held.set()
-    until(lambda: not scheduler._jobs._thread.is_alive(), why="the end of its thread")
+    until(lambda: jobs.inside == 0, why="the end of the tick")
     assert jobs.begun == 1
