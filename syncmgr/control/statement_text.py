@@ -17,6 +17,7 @@ from syncmgr.job.channel.patterns import DatabasePattern, Pattern, ShardPattern,
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern, literal
 from syncmgr.job.job_properties import overrides_of
 from syncmgr.job.property import wrong_property
+from syncmgr.job.show_sync import Joining
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.resync_where import excerpt_of
 from syncmgr.job.source import SourceDescription
@@ -71,13 +72,26 @@ def _is_said(node: Channel | Tables | Shards, pattern: Tables | Shards) -> bool:
     return pattern_of(pattern).has(table) and only(pattern, table) == node
 
 
-def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, str]:
-    """Of these tables those that match the job's patterns and are not in it yet, with what ADD TABLE says of them."""
+def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, Joining]:
+    """Of these tables those that match the job's patterns and are not in it yet, with how they join."""
     synced = {channel.source.label for channel in job.channels}
     wanted = [(each, pattern_of(each)) for each in patterns(job)]
     tables = {label: (label.partition(".")[0], label.partition(".")[2]) for label in labels if label not in synced}
     meant = ((label, only(node, table)) for label, table in tables.items() for node, of in wanted if of.has(table))
-    return {label: node.sql() for label, node in meant}
+    return {label: _joining(job, node, tables[label]) for label, node in meant}
+
+
+def _joining(job: SyncJob, node: Tables | Shards, table: tuple[str, str]) -> Joining:
+    add, name = node.sql(), Name(db=table[0], name=table[1]).sql()
+    if isinstance(node, Shards):
+        return Joining(table=name, add=add)
+    target = node.target_db, table[1]
+    filling = next((each for each in job.channels if (each.target_db, each.target) == target), None)
+    if filling is None:
+        return Joining(table=name, add=add)
+    source = Name(db=filling.source.db, name=filling.source.name).sql()
+    left = {(shadow.db, shadow.name) for shadow in filling.shadows if shadow.left}
+    return Joining(table=name, add=add, filled_by=source, is_successor=filling.stopped is not None and table in left)
 
 
 def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:

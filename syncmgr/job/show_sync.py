@@ -140,16 +140,39 @@ def stopped_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]
     return {table.channel.source.label: _reasons(table.shown) for table in stopped}
 
 
-def refused_facts(records: Iterable[DdlRecord], joining: Mapping[str, str]) -> dict[str, dict[str, Fact]]:
-    """What the Status column says of tables that match patterns and could not join, by source. `joining`: what ADD
-    TABLE says of those that count.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Joining:
+    """How a table that could not join a job does so, in words of statements.
+
+    `table`: its name there. `add`: what ADD TABLE says of it. `filled_by`: the source of the channel of the job that
+    fills its target. `is_successor`: that one is no longer read, and had its name before.
+    """
+
+    table: str
+    add: str
+    filled_by: str | None = None
+    is_successor: bool = False
+
+    @property
+    def advice(self) -> str:
+        left_out = f"if it is not to be synced, ALTER SYNC JOB ... DROP TABLE {self.table}."
+        if self.is_successor:
+            return f"ALTER SYNC JOB ... RESYNC TABLE {self.table} reads it in place of {self.filled_by}; or, {left_out}"
+        if self.filled_by is not None:
+            other = f"create a target of another name, and ALTER SYNC JOB ... ADD TABLE FROM {self.table} INTO that one"
+            return f"The target of its name is that of {self.filled_by}: {other}; or, {left_out}"
+        return f"Give the table what the reason says, and ALTER SYNC JOB ... ADD TABLE {self.add}; or, {left_out}"
+
+
+def refused_facts(records: Iterable[DdlRecord], joining: Mapping[str, Joining]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that match patterns and could not join, by source. `joining`: those that
+    count.
     """
     return {
         record.table: {
             "since": _time(record.at),
             "reason": record.outcome,
-            "advice": f"Give the table what the reason says, and ALTER SYNC JOB ... ADD TABLE {joining[record.table]};"
-            f" or, if it is not to be synced, ALTER SYNC JOB ... DROP TABLE {record.table}.",
+            "advice": joining[record.table].advice,
         }
         for record in records
         if record.table in joining

@@ -394,7 +394,7 @@ def test_a_table_that_is_not_wanted_calls_for_nobody(house: House) -> None:
     house.keyless.add(SHOP)
     note(house, SHOP)
     advice = refused(house)["shop.t"]["advice"]
-    assert "ALTER SYNC JOB ... DROP TABLE shop.t." in advice
+    assert "ALTER SYNC JOB ... DROP TABLE `shop`.`t`." in advice
     alter(house, "DROP TABLE shop.t")
     assert refused(house) == {}
     assert "EXCLUDE (`shop`.`t`)" in house.job.statement

@@ -3,7 +3,9 @@ from dataclasses import replace
 import pytest
 
 import syncsql
-from syncmgr.control.statement_text import only, pattern_of, patterns, renamed, with_channels, without
+from syncmgr.control.statement_text import lacked, only, pattern_of, patterns, renamed, with_channels, without
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import Shadow
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncsql import AddTables, CreateSync
@@ -40,6 +42,31 @@ def test_what_joins_is_printed_behind_the_rest() -> None:
         "FROM `shop`.`orders` INTO `orders`",
         "FROM `shop`.`items` INTO `items` (`id`) WHERE `id` > 7",
     ]
+
+
+@pytest.mark.parametrize("name", ["p.q", "r/s", "order", "it`s", "plain"])
+def test_what_a_table_that_could_not_join_is_told_is_taken_as_typed(name: str) -> None:
+    """Whatever characters its name has: what ADD TABLE takes, and what DROP TABLE takes."""
+    advice = lacked(job_of("FROM shop.* INTO demo.*"), [f"shop.{name}"])[f"shop.{name}"].advice
+    statements = [part.partition("; or")[0].rstrip(".") for part in advice.split("ALTER SYNC JOB ... ")[1:]]
+    assert [words.split()[0] for words in statements] == ["ADD", "DROP"]
+    for words in statements:
+        [parsed] = syncsql.parse(f"ALTER SYNC JOB job1 {words}")
+        assert name in repr(parsed.statement)
+
+
+def test_who_takes_the_name_of_a_stopped_table_is_brought_by_resync() -> None:
+    """ADD TABLE would be refused, since the other one fills the target; so it does while that one is still read."""
+    left = (Shadow(db="shop", name="lines", left=True),)
+    old = make_channel(target="lines", shadows=left, stopped=Stop(reason="another table gets the name"))
+    job = replace(job_of("FROM shop.* INTO demo.*"), channels=(old,))
+    joining = lacked(job, ["shop.lines"])["shop.lines"]
+    assert joining.advice.startswith("ALTER SYNC JOB ... RESYNC TABLE `shop`.`lines` reads it in place of `shop`.`")
+    assert "ADD TABLE" not in joining.advice
+    job = replace(job, channels=(replace(old, stopped=None),))
+    advice = lacked(job, ["shop.lines"])["shop.lines"].advice
+    assert "RESYNC" not in advice
+    assert "create a target of another name, and ALTER SYNC JOB ... ADD TABLE FROM `shop`.`lines` INTO" in advice
 
 
 @pytest.mark.parametrize(
