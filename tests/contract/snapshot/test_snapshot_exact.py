@@ -224,6 +224,21 @@ def test_a_user_who_may_not_lock_is_refused(any_server: MysqlServer, db: str) ->
         any_server.run(f"DROP USER {user}", f"DROP DATABASE IF EXISTS {db}_2")
 
 
+def test_a_user_who_may_not_read_is_told_what_to_grant(any_server: MysqlServer, db: str) -> None:
+    """Not that the engine, which is not shown without SELECT, has no consistent reading; and one visit is enough."""
+    table = facts(any_server, [(db, "t")]).tables[0]
+    user = f"u{uuid4().hex[:12]}"
+    any_server.run(f"CREATE USER {user} IDENTIFIED BY ''")
+    try:
+        with pytest.raises(SyncError) as raised:
+            check_exact(address(any_server, user=user, password=""), [table])
+        assert raised.value.code is Code.SOURCE_GRANT_MISSING
+        any_server.run(*str(raised.value).split("run: ")[1].split("; "))
+        check_exact(address(any_server, user=user, password=""), [table])
+    finally:
+        any_server.run(f"DROP USER {user}")
+
+
 def test_an_engine_without_views_is_refused(any_server: MysqlServer, db: str) -> None:
     """MyISAM shows rows that are written while it is read."""
     any_server.run(f"CREATE TABLE {db}.m (v INT) ENGINE = MyISAM")

@@ -20,9 +20,11 @@ from syncmgr.sources.mysql.server.grants import (
     LOCK_DENIED,
     LOCK_TABLES,
     LOCK_TIMEOUT,
+    SELECT,
     Lacking,
     grants_missing,
     unlockable,
+    unreadable,
 )
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.tables import quoted
@@ -143,15 +145,25 @@ def why_unended(address: MysqlAddress, connection: Connection, tables: Sequence[
 
 
 def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
-    """Whether these tables can be read at an exact point. Raises SNAPSHOT_REFUSED."""
+    """Whether these tables can be read at an exact point. Raises SNAPSHOT_REFUSED, SOURCE_GRANT_MISSING."""
     connection = connect(address)
     try:
         with naming_failures(address):
+            _refuse_hidden(address, connection, [(table.db, table.name) for table in tables])
             for table in tables:
                 _check_engine(connection, table)
             check_locks(address, connection, tables, NO_KEY)
     finally:
         connection.close()
+
+
+def _refuse_hidden(address: MysqlAddress, connection: Connection, tables: Sequence[Table]) -> None:
+    """A table without SELECT has no engine to see, and the grant of its lock is told along with it."""
+    hidden = unreadable(connection, tables)
+    if hidden:
+        locks = unlockable(address, connection, tables)
+        lacking = [*(Lacking(SELECT, table) for table in hidden), *(Lacking(LOCK_TABLES, table[:1]) for table in locks)]
+        raise grants_missing(address, connection, lacking)
 
 
 def _check_engine(connection: Connection, table: SourceTable) -> None:
