@@ -52,7 +52,7 @@ class WantedTables:
         """Raises what is wrong with the names: duplicate, missing, in use."""
         _refuse_servers_own(wanted)
         found = self.found(wanted)
-        wishes = [wish for each in wanted.channels for wish in self._meant(wanted, each, found)]
+        wishes = self._wishes(wanted, found)
         if not wishes:
             meant = wanted.channels[0].source.sql()
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=meant, hint="; EXCLUDE leaves none of them")
@@ -65,28 +65,43 @@ class WantedTables:
         refuse_twice(_filled(places, wanted.db))
         return places
 
-    def _meant(
-        self, wanted: SyncRequest, each: Channel | Tables | Shards, found: Mapping[Table, Found]
-    ) -> list[PlannedChannel]:
-        """A user who sees no table is told all missing grants at once."""
-        try:
-            return list(expanded(each, found))
-        except SyncError as unseen:
-            lacking = self._lacking(wanted, pattern_of(each)) if not isinstance(each, Channel) else None
-            raise (lacking or unseen) from unseen
+    def _wishes(self, wanted: SyncRequest, found: Mapping[Table, Found]) -> list[PlannedChannel]:
+        """A user who does not see a table is told all missing grants at once, those on the other tables included."""
+        wishes: list[PlannedChannel] = []
+        unseen: list[tuple[Pattern, SyncError]] = []
+        for each in wanted.channels:
+            try:
+                wishes += expanded(each, found)
+            except SyncError as error:
+                assert not isinstance(each, Channel), "it needs not be found"
+                unseen.append((pattern_of(each), error))
+        if unseen:
+            patterns = [pattern for pattern, _ in unseen]
+            raise self._lacking(wanted, wishes, patterns) or unseen[0][1]
+        return wishes
 
-    def _lacking(self, wanted: SyncRequest, pattern: Pattern) -> SyncError | None:
+    def _lacking(
+        self, wanted: SyncRequest, wishes: Iterable[PlannedChannel], unseen: Collection[Pattern]
+    ) -> SyncError | None:
         """The missing grants; those on unnamed tables cannot be listed."""
-        named, where = [], "the databases of the pattern"
-        if isinstance(pattern, DatabasePattern):
-            named, where = [(pattern.db, pattern.named)] if pattern.named is not None else [], f"`{pattern.db}`.*"
+        keyless = {wish.table: self._is_keyless(wanted, wish) for wish in wishes}
+        named = [(each.db, each.named) for each in unseen if isinstance(each, DatabasePattern) and each.named]
+        tables = list(dict.fromkeys([*keyless, *named]))
         try:
-            self._inspect(wanted.source, named)
+            self._inspect(wanted.source, tables, lambda table, *_: keyless.get(table, False))
         except SyncError as error:
             if error.code is not Code.SOURCE_GRANT_MISSING:
                 return None
-            return error if named else error.saying(f"; and SELECT on {where}, of which no table shows")
+            return _granting(error, [each for each in unseen if not (isinstance(each, DatabasePattern) and each.named)])
         return None
+
+    def _is_keyless(self, wanted: SyncRequest, wish: PlannedChannel) -> bool:
+        """Whether its rows are read at an exact point, as far as is known before they are seen."""
+        try:
+            target = self._catalog.table(wish.node.target.db or wanted.db, wish.node.target.name)
+        except SyncError:
+            return False
+        return wanted.takes_snapshot and not target.keys
 
     def found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
@@ -129,6 +144,19 @@ class WantedTables:
             return
         if not all(map(self._is_ours, self._tables.writers(target.db, target.name, OTHERS_SECOND))):
             raise SyncError(Code.TARGET_OF_OTHERS, table=target.label, second=OTHERS_SECOND)
+
+
+def _granting(error: SyncError, unseen: Iterable[Pattern]) -> SyncError:
+    """With the grants on databases of which no table shows; which databases a pattern of these means is not known."""
+    dbs = list(dict.fromkeys(each.db for each in unseen if isinstance(each, DatabasePattern)))
+    grant = ", ".join([str(error.context["grant"]), *(f"SELECT on {db}.*" for db in dbs)])
+    more = (f"GRANT SELECT ON {quote_name(db)}.* TO {error.context['account']}" for db in dbs)
+    told = SyncError(
+        error.code, **error.context | {"grant": grant, "remedy": "; ".join([str(error.context["remedy"]), *more])}
+    )
+    if all(isinstance(each, DatabasePattern) for each in unseen):
+        return told
+    return told.saying("; and SELECT on the databases of the pattern, of which no table shows")
 
 
 def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:

@@ -97,7 +97,8 @@ class House:
         self.locked = {table[1] for table in tables if locked(table, seen[table], told[table])}
         if self.lacking:
             grants = ", ".join([self.lacking, *(f"SELECT on {name}" for _, name in tables)])
-            raise SyncError(Code.SOURCE_GRANT_MISSING, user="u", grant=grants, address="db1:3306", remedy="GRANT")
+            facts = {"user": "u", "account": "'u'@'%'", "address": "db1:3306", "remedy": "GRANT"}
+            raise SyncError(Code.SOURCE_GRANT_MISSING, grant=grants, **facts)
         if any(name not in self.sources for _, name in tables):
             raise UNKNOWN
         keys = tuple(() if name in self.keyless else (("id",),) for _, name in tables)
@@ -488,7 +489,7 @@ def test_a_pattern_of_which_all_is_excluded_needs_another_channel() -> None:
     ("channel", "lacking"),
     [
         (Tables(source=Name(db="shop", name="hidden"), target_db="demo"), "REPLICATION SLAVE, SELECT on hidden"),
-        (Tables(source=WholeDatabase(db="hidden"), target_db="demo"), "SELECT on `hidden`.*, of which no table shows"),
+        (Tables(source=WholeDatabase(db="hidden"), target_db="demo"), "GRANT; GRANT SELECT ON `hidden`.* TO 'u'@'%'"),
     ],
 )
 def test_who_sees_no_table_is_told_all_grants_at_once(channel: Tables, lacking: str) -> None:
@@ -500,6 +501,18 @@ def test_who_sees_no_table_is_told_all_grants_at_once(channel: Tables, lacking: 
     with pytest.raises(SyncError) as raised:
         House().planner().plan(wanted(channel))
     assert raised.value.code is Code.NO_TABLE_MATCHES
+
+
+def test_who_sees_one_table_less_is_told_the_grants_of_all() -> None:
+    """Of every channel of the statement, whichever kind it is: one visit to the server is enough."""
+    named = [Tables(source=Name(db="shop", name=name), target_db="demo") for name in ("hidden", "hidden_2", "lines")]
+    single = Channel(source=Name(db="shop", name="log"), target=Name(db="demo", name="log"))
+    house = House(lacking="REPLICATION SLAVE", targets={"log": make_target(keys=())})
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(*named, single, Tables(source=WholeDatabase(db="away"), target_db="demo")))
+    for name in ("hidden", "hidden_2", "lines", "log", "away.*"):
+        assert f"SELECT on {name}" in str(raised.value)
+    assert house.locked == {"log"}
 
 
 def test_all_tables_whose_names_the_lake_cannot_have_are_named_at_once() -> None:

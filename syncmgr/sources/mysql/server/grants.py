@@ -49,8 +49,12 @@ def remedy(lacking: Iterable[Lacking], account: str) -> str:
     levels: dict[str, list[str]] = {}
     for each in lacking:
         levels.setdefault(each.level, []).append(each.privilege)
+    return "; ".join(f"GRANT {', '.join(each)} ON {level} TO {_typed(account)}" for level, each in levels.items())
+
+
+def _typed(account: str) -> str:
     name, _, host = account.rpartition("@")
-    return "; ".join(f"GRANT {', '.join(each)} ON {level} TO '{name}'@'{host}'" for level, each in levels.items())
+    return f"'{name}'@'{host}'"
 
 
 def grants_missing(address: MysqlAddress, connection: Connection, lacking: Iterable[Lacking]) -> SyncError:
@@ -59,6 +63,7 @@ def grants_missing(address: MysqlAddress, connection: Connection, lacking: Itera
     [row] = query(connection, "SELECT CURRENT_USER() account")
     return SyncError(
         Code.SOURCE_GRANT_MISSING,
+        account=_typed(row["account"]),
         user=address.user,
         grant=", ".join(each.shown for each in lacking),
         address=address.label,
