@@ -107,6 +107,7 @@ class Backup:
         entries = {name: copied(path, self._folder / name) for name, path in beside.items()}
         entries |= self._bring(LAKE, self._here.lake_dir, tables)
         entries |= self._bring(STAGING, self._here.staging_dir, staged)
+        entries |= self._note_lost()
         databases = [path for path in (self._meta, self._catalog) if path.exists()]
         entries |= {str(path.relative_to(self._folder)): manifest.entry_of(path) for path in databases}
         self._check()
@@ -202,6 +203,18 @@ class Backup:
     def _bring(self, name: str, root: Path, paths: Iterable[Path]) -> dict[str, Entry]:
         to = self._folder / name
         return {f"{name}/{path}": place(root / PINS / path, to / path) for path in sorted(paths)}
+
+    def _note_lost(self) -> dict[str, Entry]:
+        """As late as possible: the kernel may report by now what was written before the moment."""
+        lost = self._lake.copy_lost(self._catalog, self._folder / LAKE) if self._catalog.exists() else None
+        if lost is None:
+            return {}
+        note, tables = lost
+        self._say(
+            f"warning: the disk of the lake has lost writes (error 20236) of {', '.join(tables)}: their rows in this "
+            "backup may be damaged, and they accept no commit where it is restored, until they are set back"
+        )
+        return {f"{LAKE}/{note.name}": manifest.entry_of(note)}
 
     def _check(self) -> None:
         """The copy is whole by itself."""

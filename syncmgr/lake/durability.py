@@ -9,7 +9,6 @@ sync failed counts as lost for good: its table is closed until the catalog names
 """
 
 import contextlib
-import json
 import logging
 import os
 import sqlite3
@@ -17,30 +16,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
-from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import opened, sync_opened
+from syncmgr.lake import lost_writes
 from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.lost_writes import NOTE, Lost
 from syncmgr.lake.storage_errors import of_lake
-
-NOTE: Final = "lost_writes.json"  # in the folder of the lake, since a restart must know of it, too
 
 log = logging.getLogger(__name__)
 Name = tuple[str, str]  # database and table
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Lost:
-    """`before`: the metadata that were confirmed last; None: the table has none."""
-
-    db: str
-    table: str
-    reason: str
-    before: str | None
 
 
 class Durability:
@@ -62,7 +49,7 @@ class Durability:
         self._writers: Counter[Name] = Counter()
         self._written: dict[Name, int] = {}  # with a separate number for each begin and end of a write
         self._confirmed: dict[Name, str] = {}
-        self._lost: dict[Name, _Lost] = {}
+        self._lost: dict[Name, Lost] = {}
         self._reopened: set[Name] = set()  # lost, and new: the first commit that a sync confirms makes up for it
         self._unreadable: str | None = None  # what an earlier process noted
 
@@ -221,14 +208,14 @@ class Durability:
             lost = [name for name in self._written if name not in self._lost]
             for name in lost:
                 before = self._confirmed[name] if self._is_confirmed(name) else self._previous(name)
-                self._lost[name] = _Lost(db=name[0], table=name[1], reason=str(error), before=before)
+                self._lost[name] = Lost(db=name[0], table=name[1], reason=str(error), before=before)
             self._save()
         log.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
 
     def _load(self) -> None:
         """Written again, since the disk may have lost it, too, and may accept it by now."""
         try:
-            found = [_Lost(**each) for each in json.loads((self._folder / NOTE).read_text())]
+            found = lost_writes.read(self._folder)
         except FileNotFoundError:
             return
         except (ValueError, TypeError) as error:  # TypeError: another version wrote it
@@ -245,7 +232,7 @@ class Durability:
                 note.unlink(missing_ok=True)
                 return
             with note.with_suffix(".new").open("w") as file:
-                json.dump([asdict(each) for each in self._lost.values()], file)
+                file.write(lost_writes.text(self._lost.values()))
                 file.flush()
                 with contextlib.suppress(OSError):
                     os.fsync(file.fileno())
@@ -278,7 +265,7 @@ class Durability:
         with self._syncing:
             self._sync_all()  # what it still reports was written before the table was set back
 
-    def _location_of(self, lost: _Lost) -> str | None:
+    def _location_of(self, lost: Lost) -> str | None:
         """None: it was dropped. Raises WRITES_LOST if that cannot be determined."""
         try:
             return self._pointer(lost.db, lost.table).location
@@ -289,7 +276,7 @@ class Durability:
                 return None
             raise
 
-    def _is_harmless(self, lost: _Lost, location: str) -> bool:
+    def _is_harmless(self, lost: Lost, location: str) -> bool:
         """It was set back, or is another table, or the next commit writes all that was ever written to it."""
         if lost.before is None:
             return self._is_new(lost.db, lost.table)
@@ -315,7 +302,7 @@ def _same_table(location: str, before: str | None) -> bool:
     return before is None or location.rpartition("/")[0] == before.rpartition("/")[0]
 
 
-def _error(lost: _Lost) -> SyncError:
+def _error(lost: Lost) -> SyncError:
     label = f"{lost.db}.{lost.table}"
     cure = "drop the table and create it again"
     if lost.before is not None:

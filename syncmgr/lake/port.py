@@ -123,6 +123,11 @@ class SavedTables(Protocol):
     def relative(self, location: str) -> Path:
         """The path of a named file below the folder."""
 
+    def copy_lost(self, catalog: Path, to: Path) -> tuple[Path, Sequence[str]] | None:
+        """Notes in the folder `to` which tables of the catalog lack writes that the disk of the lake has lost, so that
+        they accept no commit there either; returns the note, and these tables. None: nothing is known to be lost.
+        """
+
     def drop_views(self, catalog: Path) -> list[str]:
         """Those of other engines, whose data may be anywhere; returns their names."""
 

@@ -5,17 +5,19 @@ Must not know: the caller.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.moved_folder import Move, NotMovableError
+from syncmgr.lake import lost_writes
 from syncmgr.lake.iceberg import catalog_file, metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
 from syncmgr.lake.iceberg.moving import ORDER, rewritten, unmovable
 from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 from syncmgr.lake.port import Movable
+from syncmgr.lake.spark.launch import CATALOG
 
 
 class IcebergFiles:
@@ -57,6 +59,8 @@ class IcebergFiles:
                     lengths[named.location] = len(content)
         with movable(str(catalog)):
             catalog_file.move(catalog, move.moved)
+        with movable(lost_writes.NOTE):
+            self._move_lost(move)
 
     def unmovable(self, catalog: Path) -> list[str]:
         """A line for each table. Raises BACKUP_LACKS."""
@@ -124,6 +128,34 @@ class IcebergFiles:
         for name, pointer in catalog_file.pointers(catalog).items():
             with _told(_table(name), pointer.location):
                 self.path(pointer.location)
+
+    def copy_lost(self, catalog: Path, to: Path) -> tuple[Path, Sequence[str]] | None:
+        note, lake = to / lost_writes.NOTE, self._folder.old
+        there = catalog_file.pointers(catalog).items()
+        pointers = {(name.db, name.table): pointer for name, pointer in there if name.catalog == CATALOG}
+        try:
+            found = lost_writes.read(lake)
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError):  # a frontend that finds it accepts no commits at all
+            note.write_bytes((lake / lost_writes.NOTE).read_bytes())
+            return note, (f"tables that '{lake / lost_writes.NOTE}' no longer names",)
+        held = [each for each in found if (each.db, each.table) in pointers]
+        lost = [e for e in held if not lost_writes.is_later(e, pointers[e.db, e.table], self._folder)]
+        if not lost:
+            return None
+        note.write_text(lost_writes.text(lost))
+        return note, [f"table '{each.db}.{each.table}'" for each in lost]
+
+    def _move_lost(self, move: Move) -> None:
+        """What cannot be read stays as it is."""
+        note = self._at(Path(lost_writes.NOTE))
+        with suppress(FileNotFoundError):
+            try:
+                found = lost_writes.read(note.parent)
+            except (ValueError, TypeError):
+                return
+            note.write_text(lost_writes.text(lost_writes.moved(each, move) for each in found))
 
     def relative(self, location: str) -> Path:
         return self._folder.relative(location)

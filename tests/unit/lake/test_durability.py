@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.durability import NOTE, Durability
+from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.lost_writes import NOTE
 from tests.support.until import HANG_SECOND, until
 
 DB = "demo"

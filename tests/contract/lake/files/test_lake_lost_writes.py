@@ -7,8 +7,9 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
-from syncmgr.lake.durability import NOTE, Durability
+from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.lost_writes import NOTE
 from tests.support.failing_disk import FailingDisk
 from tests.support.small_disk import NoMountError
 
