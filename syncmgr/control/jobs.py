@@ -17,7 +17,7 @@ from syncmgr.control.alter.joining_tables import JoiningTables
 from syncmgr.control.alter.resync import Resyncs, ResyncTargets
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.job_places import JobPlaces
-from syncmgr.control.made_targets import lacking_rows, made
+from syncmgr.control.made_targets import doubling_rows, lacking_rows, made
 from syncmgr.control.one_reader import OneReader
 from syncmgr.control.planning import Planner
 from syncmgr.control.present_text import present_text
@@ -149,6 +149,7 @@ class Jobs:
             creator=creator,
         )
         self.runs.wait_for_ending(job.channels)
+        twice = doubling_rows(job, plan.inspected.start, plan.made, self._store, self._catalog.table)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
             need_place()  # others may have been created while the source was queried
@@ -156,7 +157,7 @@ class Jobs:
         passing(CrashPoint.JOB_ADDED)
         log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
         self.lives.wake()
-        return (*_caveats(wanted.source, plan), *lacking_rows(plan.made, wanted.source))
+        return (*_caveats(wanted.source, plan), *lacking_rows(plan.made, wanted.source), *twice)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""

@@ -1,18 +1,24 @@
 """The targets of channels that are about to be stored.
 
-Owns: that those of a failed statement are removed again, and which of them will lack rows.
+Owns: that those of a failed statement are removed again, and which targets will lack rows, or have some twice.
 Must not know: why they are created.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Diagnostic, SyncError
+from syncmgr.job.position import Position
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.source import SourceDescription
+from syncmgr.job.source_history.read_twice import goes_back
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
+from syncmgr.meta.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +38,35 @@ def lacking_rows(tables: Sequence[TargetTable], source: SourceDescription) -> tu
         return ()
     warning = SyncError(Code.ROWS_BEFORE_START, targets=", ".join(table.label for table in tables))
     return (Diagnostic(level="Warning", code=warning.code, text=str(warning)),)
+
+
+EPOCHS: Final = 1000  # the newest of an ended job, which are compared
+
+
+def doubling_rows(
+    job: SyncJob,
+    start: Position,
+    new: Sequence[TargetTable],
+    store: Store,
+    table: Callable[[str, str], TargetTable],
+) -> tuple[Diagnostic, ...]:
+    """A warning of targets without a key that an ended job filled up to a place beyond the one that a new job names: a
+    commit that was under way at STOP may have reached the target, although the position of that job does not show it.
+    `new`: targets that do not exist yet. `table`: as the lake has it.
+    """
+    keyless = {(each.target_db, each.target) for each in job.channels if not each.keys}
+    keyless -= {(each.db, each.name) for each in new}
+    if not keyless or not job.source.starts_at_place:
+        return ()
+    told: dict[str, str] = {}
+    for ended in (each for each in store.jobs.all() if each.state is JobState.CANCELLED):
+        for channel in (each for each in ended.channels if (each.target_db, each.target) in keyless):
+            found = table(channel.target_db, channel.target)
+            epochs = [each.epoch for each in store.epochs.of(ended.id, WantedRows(newest=EPOCHS))]
+            if channel.token in found.writers and goes_back(start, epochs):
+                told[found.label] = f"{ended.db}.{ended.name}"
+    warnings = [SyncError(Code.ROWS_TWICE, target=target, job=name) for target, name in told.items()]
+    return tuple(Diagnostic(level="Warning", code=each.code, text=str(each)) for each in warnings)
 
 
 @contextmanager

@@ -85,3 +85,8 @@ TOO_MANY_OF_ACCOUNT = Row(
     "HY000",
     "Account {account} has {limit} sync jobs, as many as max_jobs_per_account allows; STOP those that are not needed, or give several tables to one job, or raise max_jobs_per_account in conf/fe.conf",
 )
+ROWS_TWICE = Row(
+    20042,
+    "HY000",
+    "Target '{target}' has no key, and may have rows twice: job '{job}', which has ended, has written changes after \"start\", or was about to; a SELECT that finds none twice settles it; otherwise STOP the new job, DROP the target and create it again, and create the job without \"start\", which brings all rows",
+)

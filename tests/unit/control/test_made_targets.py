@@ -1,15 +1,23 @@
 """The targets of what is stored: they go again where that fails, and nothing else does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
 from syncmgr.control.catalog import Catalog
-from syncmgr.control.made_targets import lacking_rows, made
+from syncmgr.control.made_targets import doubling_rows, lacking_rows, made
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobEvent
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.database.engine import sqlite_url
+from syncmgr.meta.store import Store
+from tests.support import metadata
 from tests.support.memory_tables import MemoryTables
-from tests.unit.job.factories import make_source, make_target
+from tests.unit.job.factories import make_channel, make_job, make_source, make_target
 
 STARTING = SyncError(Code.LAKE_STARTING, reason="it starts")
 TAKEN = SyncError(Code.TARGET_IN_USE, table="demo.orders", job="other")
@@ -119,3 +127,57 @@ def test_targets_that_will_lack_rows_are_named(start: str, *, warns: bool) -> No
     assert [remark.code for remark in told] == ([Code.ROWS_BEFORE_START] if warns else [])
     assert all("created demo.orders, demo.lines, which receive only changes after" in remark.text for remark in told)
     assert lacking_rows([], source) == ()
+
+
+START = Position(file="binlog.000001", offset=100, server="s")
+BEHIND = replace(START, offset=200)
+
+
+@pytest.fixture
+def store_of_jobs(tmp_path: Path) -> Iterator[Store]:
+    found = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    yield found
+    found.close()
+
+
+def ended(store: Store, *, counts: bool) -> None:
+    """A job that was stopped while it committed an epoch behind START; `counts`: whether that ended as it should."""
+    job = store.jobs.add(make_job(channels=(make_channel(token="old", keys=()),)), START, 1.0)
+    files = {"old": (StagedFile(path="/s/1.parquet", rows=5, bytes=9),)}
+    epoch = Epoch(number=1, end=BEHIND, last_seq=5, files=files, rows=5, bytes=9)
+    store.epochs.add_intent(job.id, epoch)
+    if counts:
+        store.epochs.commit(job.id, epoch, {"old": ChannelCommitted(snapshot=1)}, at=2.0, keep_since=0.0)
+    store.jobs.save(job.on(JobEvent.STOPPED, at=3.0))
+
+
+@pytest.mark.parametrize(
+    ("why", "start", "counts", "keys", "writers", "warns"),
+    [
+        ("the commit under way at STOP may be in the target", START, False, (), ("old",), True),
+        ("the position was read before STOP", START, True, (), ("old",), True),
+        ("the position is that of the stopped job", BEHIND, True, (), ("old",), False),
+        ("the position is later", BEHIND, False, (), ("old",), False),
+        ("a row that comes again replaces itself", START, False, ("id",), ("old",), False),
+        ("the target was made again since", START, True, (), (), False),
+    ],
+)
+def test_a_target_that_may_get_rows_twice_is_named(
+    store_of_jobs: Store,
+    why: str,
+    start: Position,
+    *,
+    counts: bool,
+    keys: tuple[str, ...],
+    writers: tuple[str, ...],
+    warns: bool,
+) -> None:
+    """Of a job that goes on where another one ended: nothing else knows by then what the other had begun to commit."""
+    ended(store_of_jobs, counts=counts)
+    new = make_job(channels=(make_channel(token="new", keys=keys),), source=make_source(start="binlog.000001:100"))
+    target = make_target(keys=keys, writers=writers)
+    told = doubling_rows(new, start, (), store_of_jobs, lambda *_: target)
+    assert [remark.code for remark in told] == ([Code.ROWS_TWICE] if warns else []), why
+    assert doubling_rows(new, start, (target,), store_of_jobs, lambda *_: target) == (), "it is made by the statement"
+    latest = replace(new, source=make_source(start="latest"))
+    assert doubling_rows(latest, start, (), store_of_jobs, lambda *_: target) == ()
