@@ -199,7 +199,7 @@ class JobRun:
         """One worker's life, until it finished as requested, or for a snapshot. Raises what ended it otherwise."""
         self._commits.finish_intents()
         if not self._stop.is_ending():
-            self._snapshot.run(self._stop.ending, self._health.mended)
+            self._snapshot.run(self._stop.ending, self._health.read)
             self._commits.catch_up()
         if self._stop.is_ending():
             return

@@ -50,6 +50,7 @@ class ChunkReading:
         self.reader: ChunkReader | None = None  # of the server that is read
         self.held = HeldBinlog(source, ledger)
         self.on_chunk: Callable[[], None] = lambda: None
+        self.on_failed: Callable[[str, SyncError], None] = lambda *_: None  # of a channel, by its token, alone
         self.begin_anew: Callable[[str], None] = lambda _: None  # the rows of a channel, by its token
         self._read: dict[str, tuple[int, float]] = {}  # rows in this process, and when their read began
         self._rows = 0
@@ -208,8 +209,11 @@ class ChunkReading:
         self._end_readings(running.values())
         for future in done:
             commit = running.pop(future)
+            goes_on = commit.token not in failed
             with self.unless_given_up(), isolated(self._channels[commit.token], failed):
                 self._took(commit, future.result())
+            if goes_on and commit.token in failed:
+                self.on_failed(commit.token, failed[commit.token])
         self.held.check_now_and_then()
 
     def _end_readings(self, commits: Iterable[ChannelCommit]) -> None:

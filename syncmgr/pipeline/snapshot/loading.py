@@ -49,6 +49,7 @@ class Loading:
         self._source, self._ledger, self._lake = source, ledger, lake
         self._chunks, self._standings, self._uppers = chunks, standings, uppers
         chunks.begin_anew = self._begin_anew
+        chunks.on_failed = lambda token, error: self.fail({token: self._why(token, error)})
 
     def _begin_anew(self, token: str) -> None:
         self._ledger.begin_loads({token: self._ledger.loads()[token].excerpt})
@@ -85,6 +86,7 @@ class Loading:
         """Once more those whose load has begun anew."""
         while wanted and not (ending.is_set() or self._chunks.gives_up):
             self._plan(wanted, failed, ending)
+            self.fail({token: self._why(token, error) for token, error in failed.items()})  # the others may take hours
             self._chunks.read(wanted, failed, ending)
             loads = self._ledger.loads()
             wanted = [channel for channel in self._without(wanted, failed) if loads[channel.token].plan is None]

@@ -26,7 +26,7 @@ class GaveUpError(Exception):
 
 
 class Health:
-    """Of one run. `tell`, `heard`, `mended` and `committing` may be called from any thread."""
+    """Of one run. `tell`, `heard`, `mended`, `read` and `committing` may be called from any thread."""
 
     def __init__(
         self, on_trouble: Callable[[SyncError | None], None], standstill: Callable[[], SyncError | None]
@@ -68,6 +68,12 @@ class Health:
         if self._series.failures or self._is_slow:
             self._series, self._is_slow = Series(), False
             self.tell(None)
+
+    def read(self) -> None:
+        """Rows that were there before are in the lake: old errors are past, which no worker may tell for hours."""
+        self.heard()
+        self.mended()
+        self.tend()
 
     def failed(self, retry: Retry) -> float | None:
         """How many seconds to wait before the next attempt; None: there were enough attempts."""

@@ -364,6 +364,39 @@ def test_a_table_that_is_missing_does_not_hold_up_others_after_a_restart() -> No
     assert {token for token, _ in bench.lake.commits} == {"two"}
 
 
+@pytest.mark.parametrize("fails_at", ["plan", "chunk"])
+def test_a_table_that_fails_alone_is_told_while_the_others_are_read(fails_at: str) -> None:
+    """Not when the last of them is there, which may take hours: its operator can mend it meanwhile."""
+    bench = Bench()
+    reached, gate = threading.Event(), threading.Event()
+
+    def commit(of: ChannelCommit) -> None:
+        if of.token == "two":
+            raise BROKEN
+        if of.chunk is not None and of.chunk.number == bench.source.chunks - 1:
+            reached.set()
+            gate.wait(HANG_SECOND)
+
+    def plan(what: str) -> None:
+        if fails_at == "plan" and what.startswith("plan") and len(bench.source.keys) == 1:
+            raise BROKEN
+
+    bench.lake.on_commit, bench.source.fails = commit, plan
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+    thread = threading.Thread(target=snapshot.run, args=(bench.ending, lambda: None))
+    thread.start()
+    assert reached.wait(HANG_SECOND)
+    try:
+        until(lambda: snapshot.failures().get("two") is BROKEN)
+        assert snapshot.standings["two"].state is ChannelState.SNAPSHOT
+        assert bench.loads.known["one"].upper is None
+    finally:
+        bench.ending.set()
+        gate.set()
+        thread.join()
+        snapshot.join()
+
+
 def test_where_every_table_fails_the_error_comes_out() -> None:
     """Then there is nothing that could go on."""
     bench = Bench()

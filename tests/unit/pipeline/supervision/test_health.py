@@ -25,3 +25,19 @@ def test_what_was_so_before_is_not_told_after_what_is_so_now() -> None:
     health.heard()
     stopping.join(HANG_SECOND)
     assert told == [None, STOPPED]
+
+
+def test_rows_that_are_read_end_what_was_told_before() -> None:
+    """A job that was paused while its first rows were read has no worker for hours, which would report a sign of life;
+    but a table that has failed meanwhile is told at the next chunk.
+    """
+    told: list[SyncError | None] = []
+    now: list[SyncError | None] = [None]
+    health = Health(told.append, lambda: now[0])
+    health.read()
+    health.read()
+    assert told == [None]
+    now[0] = STOPPED
+    health.read()
+    health.read()
+    assert told == [None, STOPPED]
