@@ -160,7 +160,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written to the table."),
     Code.TABLE_STOPPED: _TP(
         "Fix what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, unless the reason says that this does not "
-        "bring it back; or ALTER SYNC JOB ... DROP TABLE leaves the table out."
+        "bring it back.",
+        of_many="ALTER SYNC JOB ... DROP TABLE leaves the table out.",
     ),
     Code.TABLES_STOPPED: _TP(
         "Fix for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE, unless that says that this "

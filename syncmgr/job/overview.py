@@ -56,7 +56,9 @@ def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...
     """In the order of the job's channels."""
     reads = job.state in {JobState.PENDING, JobState.RUNNING}
     pause = job.fail if job.state is JobState.PAUSED_BY_ERROR else None
-    of_job = _OfJob(kind=job.kind, reads=reads, pause=pause, synced=_synced(job, facts, now), now=now)
+    ended = job.state is JobState.CANCELLED
+    synced = _synced(job, facts, now)
+    of_job = _OfJob(kind=job.kind, reads=reads, ended=ended, pause=pause, synced=synced, now=now)
     return tuple(_table(channel, facts, of_job) for channel in job.channels)
 
 
@@ -68,12 +70,13 @@ def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OfJob:
-    """`reads`: its rows are being read. `pause`: the error that has paused it, if any. `synced`: up to where the tables
-    are complete for which nothing waits.
+    """`reads`: its rows are being read. `ended`: it cannot be altered any more. `pause`: the error that has paused it,
+    if any. `synced`: up to where the tables are complete for which nothing waits.
     """
 
     kind: JobKind
     reads: bool
+    ended: bool
     pause: FailMsg | None
     synced: float | None
     now: float
@@ -110,11 +113,21 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     )
 
 
+LOST: Final = (
+    "Nothing for this table alone: the job has lost its position, and its own advice in Status helps all of them."
+)
+
+
 def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
     """With the error that has paused the job, if it names the table: it is no longer retried, so nothing else says why
-    the table waits.
+    the table waits. Nothing is advised that the state of the job refuses.
     """
     pause, waits = of_job.pause, {ChannelState.SNAPSHOT, ChannelState.BEHIND}
+    if of_job.ended:
+        return replace(known, advice=None)
+    is_lost = pause is not None and pause.code == Code.SOURCE_POSITION_LOST.number
+    if is_lost and known.state is ChannelState.STOPPED:
+        return replace(known, advice=LOST)
     names = {
         channel.source.label,
         *(f"{channel.target_db}.{target}" for target in (channel.target, channel.target_label)),

@@ -67,13 +67,14 @@ class Stop:
     since: float | None = None
     synced_until: float | None = None
 
-    @property
-    def advice(self) -> str:
-        """What an operator can do about it."""
-        return next((text for code, text in STOP_ADVICE.items() if code.number == self.error), BACK)
+    def advised(self, kind: JobKind) -> str:
+        """What an operator can do about it. The only table of a job cannot leave it."""
+        said = next((text for code, text in STOP_ADVICE.items() if code.number == self.error), BACK)
+        return said if kind.has_others else said.replace(_LEAVES, "")
 
 
-BACK: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, DROP TABLE leaves it out of the job."
+_LEAVES: Final = ", DROP TABLE leaves it out of the job"
+BACK: Final = f"ALTER SYNC JOB ... RESYNC TABLE brings it back{_LEAVES}."
 STOP_ADVICE: Final[Mapping[Code, str]] = {
     Code.SOURCE_DDL: "Unless the reason says otherwise, " + BACK,
     Code.SOURCE_ROW_IMAGE: "Set binlog_row_image to FULL on the server, and in the session that wrote the rows. "
@@ -295,7 +296,8 @@ def shown(standing: Standing, kind: JobKind, *, reads: bool = True, whole: bool 
     """
     stop, error = standing.stop, standing.error
     if stop is not None:
-        return Shown(state=_X, since=stop.since, error=stop.error or None, reason=stop.reason, advice=stop.advice)
+        way = stop.advised(kind)
+        return Shown(state=_X, since=stop.since, error=stop.error or None, reason=stop.reason, advice=way)
     state = _B if standing.state is _S and not whole else standing.state
     since = standing.waits if state is _B else standing.since
     if error is not None:

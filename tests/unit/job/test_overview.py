@@ -9,7 +9,7 @@ from syncmgr.job.channel.channel_state import READING, UNREAD, ChannelState, Sta
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, as_told, lag_second, lost_by_stop, needs_operator, overview, synced_until
+from syncmgr.job.overview import LOST, Facts, as_told, lag_second, lost_by_stop, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobEvent, JobState
@@ -81,6 +81,29 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
     told = str(overview(job, Facts(standings={"token-1": gone}), NOW)[0].shown.advice)
     assert "DROP TABLE leaves the table out" in told
     assert ("RESUME" in told) is resumes
+
+
+PURGED = SyncError(Code.SOURCE_POSITION_LOST, position="b.1:4", address="db1:3306", reason="it was purged")
+AWAY_FOR_NOW = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+
+
+def test_a_stopped_table_is_advised_what_its_job_accepts() -> None:
+    """The last one cannot leave its job, a lost position is lost for all of them, and what has ended cannot be
+    altered.
+    """
+
+    def told(job: SyncJob) -> str | None:
+        return overview(job, Facts(), NOW)[0].shown.advice
+
+    stopped, kind = make_channel(stopped=STOP), FailType.SUBMIT_FAIL
+    two = make_job(channels=(stopped, make_channel(token="two", target="lines")), state=JobState.RUNNING)
+    assert "RESYNC TABLE brings it back, DROP TABLE leaves it out of the job." in str(told(two))
+    assert str(told(replace(two, channels=(stopped,)))).endswith("ALTER SYNC JOB ... RESYNC TABLE brings it back.")
+    assert "DROP TABLE leaves it out" in str(told(two.failed(AWAY_FOR_NOW, kind, at=NOW)))
+    assert told(two.failed(PURGED, kind, at=NOW)) == LOST
+    assert told(two.on(JobEvent.STOPPED, at=NOW)) is None
+    alone = make_job(channels=(stopped,), state=JobState.RUNNING)
+    assert "DROP TABLE" not in str(as_told(alone, overview(alone, Facts(), NOW)).advised)
 
 
 STUCK = SyncError(Code.BACKLOG_STUCK, table="demo.lines", bytes=9, limit=1, reason="a zero date")

@@ -43,6 +43,7 @@ STOP = Stop(reason="nobody can read it", error=Code.SOURCE_DDL.number, since=50.
 READ, STREAMS = resting(stop=None, rows=Rows()), Standing()
 ANEW = resting(stop=None, rows=Rows(replaces=True))
 ONE = JobKind(has_rows=True, has_others=False, runs=True)
+MANY = replace(ONE, has_others=True)
 
 
 @pytest.mark.parametrize(("state", "event"), list(itertools.product(ChannelState, ChannelEvent)))
@@ -212,7 +213,7 @@ def test_a_table_is_shown_with_what_works_for_its_job() -> None:
 )
 def test_a_stop_says_what_to_do_of_its_table(code: Code, first: str) -> None:
     """The job runs, so nothing is resumed or skipped; one that an earlier version stored has no number."""
-    told = shown(resting(stop=Stop(reason="why", error=code.number)), ONE)
+    told = shown(resting(stop=Stop(reason="why", error=code.number)), MANY)
     assert told.advice is not None
     assert told.advice.startswith(first)
     assert told.advice.endswith(BACK)
@@ -224,7 +225,7 @@ def test_a_stop_says_what_to_do_of_its_table(code: Code, first: str) -> None:
 def test_a_session_of_its_own_values_is_told_of(code: Code) -> None:
     """The server may have the right value already: who wrote the rows has set another."""
     assert re.search(
-        r"(on|at) the server, and in the session that wrote ", Stop(reason="why", error=code.number).advice
+        r"(on|at) the server, and in the session that wrote ", Stop(reason="why", error=code.number).advised(MANY)
     )
     for kind in (ONE, replace(ONE, runs=False, has_others=True)):
         assert ", and in the session that wrote the event. If the server already has " in str(advice(code.number, kind))
