@@ -1,9 +1,10 @@
 """Channels that cannot commit while the other channels of their job go on.
 
-Owns: what waits for each of them, when it is retried, when it is too much.
+Owns: what waits for each of them, when it is retried, when it is too much, what the log says of that.
 Must not know: how a channel commits, what makes an epoch count.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ from syncmgr.job.channel import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.failure import mildest, remedy
 from syncmgr.pipeline.standings import Standings
+
+log = logging.getLogger(__name__)
 
 OPEN_SECOND: Final = 0.5  # how often to check whether the rows of a table are there
 Submit = Callable[[str, Epoch], Future[ChannelCommitted] | None]
@@ -236,14 +239,18 @@ class Laggards:
         laggard.epochs.popleft()
         laggard.moved = True
         laggard.series, laggard.retry_at = Series(), 0.0
+        if self._standings[laggard.token].error is not None:
+            log.info("table %s takes commits again; %d epochs wait", laggard.table, len(laggard.epochs))
         waits = laggard.epochs[0].since if laggard.epochs else None
         if not laggard.epochs:
             del self._by_token[laggard.token]
         self._standings.change(laggard.token, partial(channel_state.moved, waits=waits, at=time.time()))
 
     def _failed(self, laggard: Laggard, error: SyncError) -> None:
-        now = time.monotonic()
-        if not channel_state.outdated(self._standings[laggard.token]):
+        now, before = time.monotonic(), self._standings[laggard.token]
+        if before.error is None or before.error.code is not error.code:
+            log.warning("table %s is behind, and is retried: %s", laggard.table, error)
+        if not channel_state.outdated(before):
             self._standings.change(laggard.token, partial(channel_state.failed, error=error, at=time.time()))
         laggard.series = laggard.series.failed(now)
         laggard.retry_at = now + laggard.series.wait(COMMIT)

@@ -25,6 +25,11 @@ class GaveUpError(Exception):
         self.kind = kind
 
 
+def _identity(error: SyncError) -> tuple[str, ...]:
+    """Of a table and a reason, however much waits by now."""
+    return str(error.code.number), *(str(error.context.get(part)) for part in ("table", "reason"))
+
+
 class Health:
     """Of one run. `tell`, `heard`, `mended`, `read` and `committing` may be called from any thread."""
 
@@ -34,7 +39,7 @@ class Health:
         """`standstill`: of one table, while the others go on."""
         self._on_trouble, self._standstill = on_trouble, standstill
         self._telling = threading.Lock()  # held from the check until the report: so reports come in order
-        self._standing: tuple[Code, object] | None = None  # what was reported last of a table that stands still
+        self._standing: tuple[str, ...] | None = None  # what was reported last of a table that stands still
         self._has_heard = self._is_slow = False  # the last: a slow commit was reported
         self._series = Series()
 
@@ -44,9 +49,9 @@ class Health:
             self._on_trouble(error or self._standstill())
 
     def tend(self) -> None:
-        """Msg says so as long as a table stands still."""
+        """Msg says so as long as a table stands still, and why it does now."""
         error = self._standstill()
-        stands = None if error is None else (error.code, error.context.get("table"))
+        stands = None if error is None else _identity(error)
         if stands != self._standing:
             self._standing = stands
             self.tell(None)

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from tests.unit.job.factories import make_channel
 
 FULL = SyncError(Code.LAKE_FULL, reason="disk")
 FENCED = SyncError(Code.FENCED, table="b", found=2, epoch=1)
+REPLACED = SyncError(Code.TARGET_REPLACED, table="demo.a", snapshot=1, epoch=1, remedy="stop the job")
 DONE = ChannelCommitted(snapshot=1)
 ALTERED = SyncError(Code.SNAPSHOT_BROKEN, table="b", reason="a column is gone", altered=True)
 
@@ -81,6 +83,26 @@ def test_epochs_are_applied_in_order_and_one_at_a_time() -> None:
     assert bench.asked == bench.took == [("b", 1), ("b", 2), ("b", 3)]
     assert "b" not in bench.laggards
     assert bench.laggards.shown() == ()
+
+
+def test_the_log_tells_of_each_table_that_is_behind(caplog: pytest.LogCaptureFixture) -> None:
+    """Once for each reason, however often it is retried, and when it goes on: Msg has room for one table alone."""
+    bench, caplog_of = Bench(), "syncmgr.pipeline.laggards"
+    caplog.set_level("INFO", caplog_of)
+    for token in ("a", "b"):
+        bench.laggards.add(token, epoch(1), FULL)
+    bench.answers = [FULL, FULL, REPLACED, DONE, DONE]
+    for _ in range(3):
+        with suppress(SyncError):  # nothing of the job goes on meanwhile
+            bench.laggards.retry()
+    lines = [record.getMessage().partition(":")[0] for record in caplog.records if record.name == caplog_of]
+    assert lines == [
+        "table demo.a is behind, and is retried",
+        "table demo.b is behind, and is retried",
+        "table demo.a is behind, and is retried",
+        "table demo.b takes commits again; 0 epochs wait",
+        "table demo.a takes commits again; 0 epochs wait",
+    ]
 
 
 def test_many_epochs_go_in_at_once() -> None:

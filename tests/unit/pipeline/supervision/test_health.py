@@ -41,3 +41,18 @@ def test_rows_that_are_read_end_what_was_told_before() -> None:
     health.read()
     health.read()
     assert told == [None, STOPPED]
+
+
+def test_another_reason_of_the_same_table_is_told() -> None:
+    """A full disk, and then a target that somebody has dropped: Msg does not go on about the disk."""
+    told: list[SyncError | None] = []
+    facts = {"table": "demo.t", "epochs": 1, "bytes": 1}
+    reasons = [SyncError(Code.LAKE_FULL, reason="disk"), SyncError(Code.NO_SUCH_TABLE, db="demo", table="t")]
+    now = [SyncError(Code.CHANNEL_BEHIND, reason=reasons[0], **facts)]
+    health = Health(told.append, lambda: now[0])
+    health.tend()
+    now[0] = SyncError(Code.CHANNEL_BEHIND, reason=reasons[0], **(facts | {"epochs": 2}))
+    health.tend()
+    now[0] = SyncError(Code.CHANNEL_BEHIND, reason=reasons[1], **facts)
+    health.tend()
+    assert [error.context["reason"] for error in told if error is not None] == reasons
