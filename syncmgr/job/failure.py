@@ -212,7 +212,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="The table was rolled back or replaced. " + _CANAL,
         on_shards="The table was rolled back or replaced. " + _AGAIN,
     ),
-    Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
+    Code.TABLE_BROKEN: _O(
+        "Set the catalog back as the message says, or restore a backup, then RESUME. Where neither brings the file "
+        "back, docs/operations.md, Power failure, says how the rows are read again."
+    ),
     Code.WRITES_LOST: _O(
         "Repair the disk. Set the catalog back as the message says, or restore a backup, then RESUME."
     ),

@@ -7,6 +7,7 @@ Iceberg writes files and then the catalog's row, and syncs none of them; the fil
 failure during that sync may leave the row without the files, so every writer to a table checks first.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.snapshot_files import contents_of
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, is_lost, words
 from syncmgr.lake.storage import is_local
@@ -31,17 +33,29 @@ def check_metadata(label: str, pointer: Pointer) -> None:
         raise broken(label, pointer, str(error)) from error
 
 
-def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java) -> None:
-    """The same for all manifests, and the files that the newest snapshots added. Raises TABLE_BROKEN."""
+def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java, *, rows: bool = True) -> None:
+    """The same for all manifests, and, for the `rows`, the files that the newest snapshots added and the table still
+    has. Raises TABLE_BROKEN.
+    """
     try:
-        for location, size in iceberg.named_files(table, SNAPSHOTS):
-            fault = _fault(local(location), size) if is_local(location) else None
-            if fault is not None:
-                raise broken(label, pointer, fault)
+        for _, fault in _faults(iceberg.named_files(table, 0)):
+            raise broken(label, pointer, fault)
+        faults = dict(_faults(iceberg.named_files(table, SNAPSHOTS))) if rows else {}
+        left = faults.keys() & contents_of(iceberg, table).paths if faults else ()
+        for location in left:
+            raise broken(label, pointer, faults[location])
     except JAVA_ERRORS as error:
         if is_lost(error):
             raise
         raise broken(label, pointer, words(error)) from error
+
+
+def _faults(named: Iterable[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    """Of files on the local disk: where each is, and what is wrong with it."""
+    for location, size in named:
+        fault = _fault(local(location), size) if is_local(location) else None
+        if fault is not None:
+            yield location, fault
 
 
 def _fault(path: Path, size: int) -> str | None:

@@ -186,8 +186,10 @@ class Lake:
                 self._open = _opened(spark, self._shelf.pointer if self.place.embedded else None)
             return self._open
 
-    def check_integrity(self, db: str, table: str) -> None:
-        """Raises TABLE_BROKEN if the catalog names files of a local lake that a power failure lost."""
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
+        """Raises TABLE_BROKEN if the catalog names files of a local lake that are gone, as after a power failure; not
+        for files of rows, if all of them are to be replaced.
+        """
         if not self.place.embedded:
             return
         self.ready()
@@ -195,7 +197,7 @@ class Lake:
         check_metadata(label, pointer)
         with self.tables.asking(db, table):
             iceberg = self.iceberg()
-            check_files(label, pointer, iceberg, iceberg.load(db, table))
+            check_files(label, pointer, iceberg, iceberg.load(db, table), rows=not replaced)
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
         """Raises TARGET_REPLACED if the table was rolled back after one of its chunks was committed."""

@@ -22,8 +22,10 @@ from syncmgr.job.types.schema import TargetTable
 class Commits(Protocol):
     """Commits one channel of one epoch; a table already marked with the epoch is skipped."""
 
-    def check_integrity(self, db: str, table: str) -> None:
-        """Raises TABLE_BROKEN if a table cannot be read as it is."""
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
+        """Raises TABLE_BROKEN if a table cannot be read as it is. `replaced`: or, all of its rows are about to be, if
+        that cannot be done.
+        """
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Exactly once, and durable when it returns."""

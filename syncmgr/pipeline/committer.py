@@ -219,11 +219,12 @@ class Committer:
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """First examines what an earlier process left of the table, or after a failure anyone else: it may come from
-        files that are gone, of the table or of the epoch.
+        files that are gone, of the table or of the epoch. Before all rows are replaced, the token alone is written.
         """
         if commit.token in self._unseen:
-            self._lake.check_integrity(commit.db, commit.table)
-            self._unseen.discard(commit.token)
+            self._lake.check_integrity(commit.db, commit.table, replaced=commit.renews)
+            if not commit.renews:
+                self._unseen.discard(commit.token)
         try:
             return self._lake.commit(commit)
         except SyncError as error:

@@ -44,8 +44,8 @@ class KnownHistory:
     def __init__(self, lake: Chunks, ledger: KnownEpochs) -> None:
         self._lake, self._ledger = lake, ledger
 
-    def check_integrity(self, db: str, table: str) -> None:
-        self._lake.check_integrity(db, table)
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
+        self._lake.check_integrity(db, table, replaced=replaced)
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         with self._told_apart(commit):

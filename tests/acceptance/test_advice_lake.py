@@ -338,13 +338,48 @@ def test_a_table_that_is_not_whole_is_set_back(mysql_server: MysqlServer, fronte
     t.run("INSERT INTO advised_broken.t VALUES (12, 1, 'new', 1)")
     t.resume()
     advice = t.until_paused(Code.TABLE_BROKEN)
-    assert advice == "Set the catalog back as the message says, or restore a backup, then RESUME."
+    assert advice.startswith("Set the catalog back as the message says, or restore a backup, then RESUME.")
     assert str(file_of(t)) in t.job["Msg"]
     set_back(t.catalog, t.name, "t")
     assert str(file_of(t)) in t.job["Msg"]
     t.resume()
     assert "ALTER SYNC JOB ... RESYNC TABLE, which replaces all rows" in t.until_paused(Code.TARGET_SET_BACK)
     t.resync()
+    t.until_well()
+
+
+def test_rows_whose_files_are_gone_are_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20222 where no backup has them and every older state of the table names them, too: RESYNC TABLE, which the next
+    run does not take for as harmed as what it has replaced.
+    """
+    t = Patient("advised_gone", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    t.pause()
+    for file in below(t.fe.folder / "var" / "lake" / t.name, "*.parquet"):
+        file.unlink()
+    t.run("INSERT INTO advised_gone.t VALUES (11, 1, 'new', 1)")
+    t.resume()
+    advice = t.until_paused(Code.TABLE_BROKEN)
+    assert advice.endswith("docs/operations.md, Power failure, says how the rows are read again.")
+    t.resync()
+    until(lambda: t.job["Status"]["behind"] == {} and t.job["Msg"] is None, why="all rows")  # nothing can read before
+    t.until_well()
+    t.pause()
+    t.resume()
+    t.until_well()
+
+
+def test_a_table_whose_manifests_are_gone_is_made_anew(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20222 where RESYNC TABLE does not help either, while the job runs: with its job, though nothing names the files
+    of the old table.
+    """
+    t = Patient("advised_lists", mysql_server, frontend, rows=3)
+    t.until_well()
+    for file in below(t.fe.folder / "var" / "lake" / t.name, "snap-*.avro"):
+        file.unlink()
+    t.run("INSERT INTO advised_lists.t VALUES (11, 1, 'new', 1)")
+    t.until_paused(Code.TABLE_BROKEN)
+    t.again()
     t.until_well()
 
 

@@ -252,7 +252,7 @@ class MemoryLake:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_integrity(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
         if self.broken is not None:
             raise self.broken
 

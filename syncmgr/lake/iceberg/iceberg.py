@@ -98,7 +98,11 @@ class Iceberg(Transactions):
         drops.confirm()
         other = drops.shared_with(uuid, location)
         if dropped and other is None:
-            self._package.CatalogUtil.dropTableData(io, metadata)
+            try:
+                self._package.CatalogUtil.dropTableData(io, metadata)
+            except Py4JJavaError as error:
+                if java_class(error) != FILE_MISSING:
+                    raise  # the next start tries again; what a manifest that is gone has named, nothing names any more
         drops.end(uuid)
         return other
 

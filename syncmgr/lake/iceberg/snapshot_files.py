@@ -80,6 +80,12 @@ class Contents:
     positions: tuple[Content, ...] = ()
     equality: tuple[Content, ...] = ()
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """Of all of them."""
+        every = (*self.data, *self.vectors.values(), *self.positions, *self.equality)
+        return frozenset(file.path for file in every)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:

@@ -129,9 +129,11 @@ class Loading:
         """First examines what an earlier process left of the tables. All rows come from one server, as does their upper
         bound.
         """
+        loads = self._ledger.loads()
         for channel in channels:
+            replaced = self.replaces(channel.token) and loads[channel.token].excerpt is None
             with isolated(channel, failed):
-                self._lake.check_integrity(channel.target_db, channel.target)
+                self._lake.check_integrity(channel.target_db, channel.target, replaced=replaced)
         start = self._chunks.held.start
         reader = self._source.settle(start)
         for channel in self._without(channels, failed):

@@ -70,7 +70,7 @@ class Tables:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_integrity(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
         if table in self.harmed:
             raise self.harmed[table]
 

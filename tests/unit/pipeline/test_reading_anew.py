@@ -49,7 +49,7 @@ class Anew:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_integrity(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
         """They always are."""
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:

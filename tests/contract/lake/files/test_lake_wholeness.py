@@ -92,6 +92,22 @@ def test_a_file_that_is_not_whole_is_told(tables: Tables, which: Callable[[LakeT
     table.lake.check_integrity(table.db, table.name)
 
 
+def test_rows_that_are_gone_are_no_fault_once_they_are_replaced(tables: Tables) -> None:
+    """Whoever is about to replace all of them needs none of their files, nor does a table that has others since."""
+    table = tables.make()
+    table.commit([(INS, key, key) for key in range(5)])
+    table.commit([(UPD, 1, 9)])
+    for file in (named(table, ".parquet"), named(table, ".puffin")):
+        file.unlink()
+    with pytest.raises(SyncError, match="is missing"):
+        table.lake.check_integrity(table.db, table.name)
+    table.lake.check_integrity(table.db, table.name, replaced=True)
+    table.sql("INSERT OVERWRITE {table} VALUES (1, 1)")
+    table.lake.check_integrity(table.db, table.name)
+    with harmed(manifest_list(table), None), pytest.raises(SyncError, match="Failed to open input stream"):
+        table.lake.check_integrity(table.db, table.name, replaced=True)
+
+
 @pytest.mark.parametrize("size", [None, 0, 20])
 def test_metadata_that_are_packed_are_read(tables: Tables, size: int | None) -> None:
     """Where another engine has set gzip for them, the table is described, and found whole or not, as ever."""

@@ -149,7 +149,7 @@ class CountingLake:
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
-    def check_integrity(self, db: str, table: str) -> None:
+    def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
         """It always is."""
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
