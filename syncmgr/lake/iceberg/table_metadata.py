@@ -190,9 +190,13 @@ class TableMetadata(History):
         found = path.getFileSystem(self.hadoop).globStatus(path)
         return [] if found is None else [str(status.getPath().toString()) for status in found]
 
-    def uuid_in(self, table: Java, path: str) -> str:
-        """That of the table whose metadata are in a file; `table`: whose storage has it."""
-        return str(self._classes.metadata_parser.read(table.io(), path).uuid())
+    def origin_of(self, table: Java, path: str) -> tuple[str, str]:
+        """Of metadata in a file: the uuid of their table, and the metadata before them, "" if there are none. `table`:
+        whose storage has the file.
+        """
+        metadata = self._classes.metadata_parser.read(table.io(), path)
+        before = listed(metadata.previousFiles())
+        return str(metadata.uuid()), str(before[-1].file()) if before else ""
 
     def sequence(self, table: Java, snapshot: int) -> int | None:
         """A snapshot's number in the order of the table's commits; None if older metadata do not list it either."""

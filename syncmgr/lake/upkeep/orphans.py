@@ -83,19 +83,21 @@ def _others(iceberg: Iceberg, name: tuple[str, str]) -> Iterator[tuple[str, str]
 
 
 def _strange_metadata(iceberg: Iceberg, table: Java) -> Iterator[str]:
-    """Metadata files in the table's folder that are of another table; its own are known, but for what failed."""
+    """Metadata files in the table's folder that are of another table, or of the same one in another catalog, where it
+    has gone on by itself; its own are known, but for what failed, after which nothing comes.
+    """
+    found = {_plain(path): path for path in iceberg.paths(f"{table.location()}/metadata/*{METADATA}")}
+    table.refresh()  # whatever was committed before is known now
     current = table.operations().current()
     own = {str(entry.file()) for entry in listed(current.previousFiles())} | {str(current.metadataFileLocation())}
-    known = {_plain(path) for path in own}
-    for path in iceberg.paths(f"{table.location()}/metadata/*{METADATA}"):
-        if _plain(path) in known:
-            continue
+    unknown = found.keys() - {_plain(path) for path in own}
+    for place in unknown:
         try:
-            uuid = iceberg.uuid_in(table, path)
+            uuid, before = iceberg.origin_of(table, found[place])
         except JAVA_ERRORS:  # it was never whole
             continue
-        if uuid != iceberg.uuid(table):
-            yield path
+        if uuid != iceberg.uuid(table) or _plain(before) in unknown:
+            yield found[place]
 
 
 def sharing(found: Iterable[str], location: str) -> str | None:

@@ -14,6 +14,7 @@ from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
+DEAD = "00002-dead.metadata.json"  # of a commit that another one has come before
 pytestmark = SPARK
 
 
@@ -39,16 +40,17 @@ def test_what_a_refused_commit_has_left_goes(tables: Tables) -> None:
     table = tables.make()
     table.commit([(INS, 1, 1)])
     root = folder(table)
-    gone = [root / "data" / "dead-1" / "x.parquet", root / "metadata" / "dead.avro"]
+    gone = [root / "data" / "dead-1" / "x.parquet", root / "metadata" / "dead.avro", root / "metadata" / DEAD]
     gone[0].parent.mkdir()
     kept = root / "notes.txt"
     for path in (*gone, kept):
         path.touch()
+    gone[2].write_bytes(max(root.glob("metadata/0*.metadata.json")).read_bytes())
     grown_old(table)
     young = root / "data" / "young.parquet"
     young.touch()
-    assert removed(table) == 2
-    assert [path.exists() for path in (*gone, kept, young)] == [False, False, True, True]
+    assert removed(table) == 3
+    assert [path.exists() for path in (*gone, kept, young)] == [False, False, False, True, True]
     assert table.rows() == [(1, 1)]
 
 
@@ -122,3 +124,25 @@ def test_files_of_a_table_of_another_catalog_stay(tables: Tables, where: str, ca
     assert removed(table) == 0
     assert theirs.exists()
     assert "metadata.json" in caplog.text
+
+
+def test_files_of_the_same_table_in_another_catalog_stay(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:
+    """That has been registered there, and has gone on since, as this one has here."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    metadata = table.lake.iceberg().load(table.db, table.name).operations().current().metadataFileLocation()
+    spark, other = table.lake.iceberg().spark, f"other_{table.db}"
+    kind = {"type": "jdbc", "uri": f"jdbc:sqlite:{tables.folder}/{other}.db", "warehouse": str(tables.folder)}
+    spark.conf.set(f"spark.sql.catalog.{other}", "org.apache.iceberg.spark.SparkCatalog")
+    for key, value in kind.items():
+        spark.conf.set(f"spark.sql.catalog.{other}.{key}", value)
+    spark.sql(f"CREATE NAMESPACE {other}.d")
+    spark.sql(f"CALL {other}.system.register_table('d.t', '{metadata}')")
+    for number in (7, 8):
+        spark.sql(f"INSERT INTO {other}.d.t VALUES ({number}, {number})")
+    table.commit([(INS, 2, 2)])
+    grown_old(table)
+    assert removed(table) == 0
+    assert "metadata.json" in caplog.text
+    spark.sql(f"REFRESH TABLE {other}.d.t")
+    assert sorted(tuple(row) for row in spark.sql(f"SELECT * FROM {other}.d.t").collect()) == [(1, 1), (7, 7), (8, 8)]
