@@ -4,7 +4,7 @@ Owns: what the console sees of the settings.
 Must not know: which settings there are, who uses a value, the console.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from syncmgr.config.settings import Settings
 
@@ -19,7 +19,8 @@ class FrontendConfig:
     def show(self) -> list[tuple[str, ...]]:
         return list(self._settings.rows())
 
-    def set(self, name: str, value: str) -> None:
-        """Raises WRONG_CONFIG, UNKNOWN_CONFIG."""
-        self._settings.set(name, value)
-        self._changed(name)
+    def set(self, values: Mapping[str, str]) -> None:
+        """All of them, or none. Raises WRONG_CONFIG, UNKNOWN_CONFIG, IMMUTABLE_CONFIG."""
+        self._settings.set(values)
+        for name in values:
+            self._changed(name)

@@ -114,12 +114,9 @@ class Settings:
         own = [s.name for s in SETTINGS if s.secret and self._values[s.name]]
         return own + sorted(name for name, value in self.spark.items() if value and is_secret(name))
 
-    def set(self, name: str, text: str) -> None:
-        """ADMIN SET FRONTEND CONFIG. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
-        setting = find(name)
-        if not setting.mutable:
-            raise SyncError(Code.IMMUTABLE_CONFIG, name=name)
-        self._values[name] = parse(setting, text)
+    def set(self, texts: Mapping[str, str]) -> None:
+        """ADMIN SET FRONTEND CONFIG: all of them, or none. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
+        self._values |= {name: parse(_mutable(name), text) for name, text in texts.items()}
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
         """SHOW FRONTEND CONFIG: Key, Value, Type, IsMutable, MasterOnly, Comment."""
@@ -134,6 +131,13 @@ class Settings:
             )
             for setting in sorted(SETTINGS, key=lambda s: s.name)
         ]
+
+
+def _mutable(name: str) -> Setting:
+    setting = find(name)
+    if not setting.mutable:
+        raise SyncError(Code.IMMUTABLE_CONFIG, name=name)
+    return setting
 
 
 def show(value: Value) -> str:

@@ -277,11 +277,11 @@ class GuardedConfig:
         self._access.need_operator()
         return self._config.show()
 
-    def set(self, name: str, value: str) -> None:
-        if name in OF_ADMINISTRATORS:
+    def set(self, values: Mapping[str, str]) -> None:
+        if OF_ADMINISTRATORS & set(values):
             self._access.need_admin()
         self._access.need_operator()
-        self._config.set(name, value)
+        self._config.set(values)
 
 
 class AuthorizedUsers:

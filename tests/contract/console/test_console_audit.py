@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +141,9 @@ def test_who_is_audited_does_not_decide_on_it(audited: Audited) -> None:
     audited.disk.free()
 
     class TurnsOff(FakeConfig):
-        def set(self, name: str, value: str) -> None:
-            super().set(name, value)
-            log_files.set_audit(on=value != "OFF")
+        def set(self, values: Mapping[str, str]) -> None:
+            super().set(values)
+            log_files.set_audit(on=values["audit_log"] != "OFF")
 
     console.frontend.config = TurnsOff()
     console.ask(off)

@@ -111,14 +111,25 @@ def test_spark_keys_are_passed_on() -> None:
 def test_a_mutable_setting_changes_live_and_others_do_not() -> None:
     """ADMIN SET FRONTEND CONFIG changes what may change, and says what to do about the rest."""
     values = read("")
-    values.set("sync_commit_interval_second", "0.5")
+    values.set({"sync_commit_interval_second": "0.5"})
     assert values.seconds("sync_commit_interval_second") == 0.5
     with pytest.raises(SyncError, match=r"set it in conf/fe\.conf and restart"):
-        values.set("query_port", "9031")
+        values.set({"query_port": "9031"})
     with pytest.raises(SyncError, match="did you mean 'max_retry'"):
-        values.set("max_retries", "1")
+        values.set({"max_retries": "1"})
     with pytest.raises(SyncError, match="it must be a number"):
-        values.set("sync_commit_interval_second", "nan")
+        values.set({"sync_commit_interval_second": "nan"})
+
+
+@pytest.mark.parametrize("wrong", [{"max_retry": "x"}, {"query_port": "9031"}, {"max_retries": "1"}])
+def test_of_several_settings_all_are_changed_or_none(wrong: dict[str, str]) -> None:
+    """Whoever sees an error may count on nothing being set."""
+    values = read("")
+    with pytest.raises(SyncError):
+        values.set({"sync_commit_interval_second": "0.5", **wrong})
+    assert values.seconds("sync_commit_interval_second") == 10
+    values.set({"sync_commit_interval_second": "0.5", "max_retry": "7"})
+    assert (values.seconds("sync_commit_interval_second"), values.number("max_retry")) == (0.5, 7)
 
 
 def test_show_hides_secrets() -> None:

@@ -3,7 +3,7 @@
 import datetime as dt
 import itertools
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -293,10 +293,10 @@ class FakeConfig:
             for name, value in self.values.items()
         ]
 
-    def set(self, name: str, value: str) -> None:
-        if name not in self.values:
+    def set(self, values: Mapping[str, str]) -> None:
+        for name in set(values) - set(self.values):
             raise SyncError(Code.UNKNOWN_CONFIG, name=name, hint="")
-        self.values[name] = value
+        self.values.update(values)
 
 
 @dataclass

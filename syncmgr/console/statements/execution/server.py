@@ -56,8 +56,7 @@ async def show_config(context: Context, statement: ShowFrontendConfig) -> Result
 
 
 async def set_config(context: Context, statement: AdminSetFrontendConfig) -> Result:
-    for each in statement.settings:
-        await context.quick(context.frontend.config.set, each.key, each.value)
+    await context.quick(context.frontend.config.set, {each.key: each.value for each in statement.settings})
     return Done()
 
 
