@@ -14,6 +14,7 @@ from typing import Protocol
 from syncmgr.control import made_targets, sync_request
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
+from syncmgr.control.alter.named_channel import leaves_name
 from syncmgr.control.alter.resync import Resyncs, ResyncTargets
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.job_places import JobPlaces
@@ -40,7 +41,7 @@ from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.meta.store import Store
 from syncmgr.sources import cancellation
 from syncmgr.sources.registry import described
-from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
+from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name, ResyncTable
 
 _STORED = {
     JobEvent.PAUSED_BY_USER: CrashPoint.PAUSE_STORED,
@@ -211,6 +212,8 @@ class Jobs:
         cancellation.has_answers()
         with self.runs.changing:
             job = self._store.jobs.by_name(named.db, named.name)
+            if isinstance(node, ResyncTable) and leaves_name(job, node.table):
+                self._new_tables.expect(job.id)  # the table that had been read may match a pattern
             with self.runs.unless_unanswered(job.id):
                 anew = self._alterations.alter(job, node, looked_at)
             if anew:

@@ -43,6 +43,12 @@ def place(channel: ChannelDescription, table: Name) -> Table:
     return next((s.db, s.name) for s in channel.shadows if s.left and s.name == table.name and table.db in {None, s.db})
 
 
+def leaves_name(job: SyncJob, table: Name) -> bool:
+    """Whether RESYNC of that table means another one than its channel has read. Raises NO_SUCH_CHANNEL."""
+    channel = resynced(job, table)
+    return place(channel, table) != source_name(channel)
+
+
 def source_name(channel: ChannelDescription) -> Table:
     return channel.source.db, channel.source.name
 

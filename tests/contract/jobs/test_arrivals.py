@@ -15,6 +15,8 @@ import syncsql
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.new_tables import LOOK_SECOND
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import Shadow
 from syncmgr.job.channel.patterns import Found
 from syncmgr.job.ddl.ddl_plan import found_there
 from syncmgr.job.ddl.ddl_step import DdlState
@@ -736,6 +738,21 @@ def test_a_frontend_that_starts_looks_for_what_nobody_told(house: House) -> None
     house.jobs.lives.tick()
     until(lambda: house.runs[house.id].told == ["finish"])
     assert house.joined == {"shop.late": "ods.late"}
+
+
+def test_a_table_that_lost_its_channel_to_another_joins(house: House) -> None:
+    """RESYNC of the name that it left reads the other one; no statement that is still to be read names this one."""
+    left = (Shadow(db="shop", name="late", left=True),)
+    channel = replace(house.job.channels[0], source=make_source_table(db="shop", name="late_old"), shadows=left)
+    house.store.jobs.describe(replace(channel, stopped=Stop(reason="another table")))
+    house.come(LATE, ("shop", "late_old"))
+    [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 RESYNC TABLE shop.late")
+    house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+    assert [each.source.label for each in house.job.channels] == ["shop.late"]
+    house.ends[house.id]()
+    house.jobs.lives.tick()
+    until(lambda: house.runs[house.id].told == ["finish"])
+    assert house.joined == {"shop.late_old": "ods.late_old"}
 
 
 def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
