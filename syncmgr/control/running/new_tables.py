@@ -121,6 +121,7 @@ class NewTables:
         tables.
         """
         missed: _Missed | None = None
+        told = ""
         while self._runs.of(job_id) is run and not self._runs.closing:
             try:
                 missed = missed or self._missed(job_id, sighted)
@@ -128,7 +129,9 @@ class NewTables:
                     self._settle(job_id, doubt)
                     return
             except SyncError as error:
-                log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
+                if str(error) != told:  # an outage lasts for many looks
+                    log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
+                told = str(error)
             run.join(LOOK_SECOND)  # if it ends, the next one looks
 
     def _settle(self, job_id: JobId, doubt: int | None) -> None:

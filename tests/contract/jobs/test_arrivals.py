@@ -740,6 +740,24 @@ def test_a_frontend_that_starts_looks_for_what_nobody_told(house: House) -> None
     assert house.joined == {"shop.late": "ods.late"}
 
 
+def test_an_outage_that_many_looks_meet_is_one_line(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    """As often as the source is asked again."""
+    house.come(LATE)
+    ends = iter([SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")] * 9)
+
+    def end(_: object) -> Position:
+        for error in ends:
+            raise error
+        return house.last
+
+    house.end = end  # type: ignore[method-assign]
+    house.jobs.lives.recover()
+    house.ends[house.id]()
+    house.jobs.lives.tick()
+    until(lambda: house.runs[house.id].told == ["finish"])
+    assert [record.getMessage().count("is asked again") for record in caplog.records].count(1) == 1
+
+
 def test_a_table_that_lost_its_channel_to_another_joins(house: House) -> None:
     """RESYNC of the name that it left reads the other one; no statement that is still to be read names this one."""
     left = (Shadow(db="shop", name="late", left=True),)
