@@ -6,11 +6,11 @@ Must not know: clocks, stores, threads, who is asking.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NewType, assert_never
+from typing import Final, NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.advice.treatment import JobKind, Remedy
-from syncmgr.job.backoff import resume_after
+from syncmgr.job.backoff import RESUME, resume_after
 from syncmgr.job.channel.channel_state import heals
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.failure import FailMsg, FailType, advice, remedy
@@ -18,6 +18,7 @@ from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
 JobId = NewType("JobId", int)
+CALM_SECOND: Final = RESUME.most  # a run that goes well for longer has ended a series of errors
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +42,7 @@ class SyncJob:
     last_stop_at: float | None = None
     finished_at: float | None = None
     fail: FailMsg | None = None
-    #: how often in a row it was paused by an error
+    #: how often in a row it was paused by an error, without CALM_SECOND of a run in between that had none
     failures: int = 0
     #: when it resumes by itself; None: never
     resume_at: float | None = None
@@ -101,7 +102,7 @@ class SyncJob:
     def failed(self, error: SyncError, kind: FailType, *, at: float) -> "SyncJob":
         """The job paused by an error; `resume_at` is set if time can fix it."""
         after = self.on(JobEvent.FAILED, at=at, fail=fail_msg(error, kind, at=at))
-        failures = self.failures + 1
+        failures = self._in_a_row(at) + 1
         resumes = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
         return replace(after, failures=failures, resume_at=at + resume_after(failures) if resumes else None)
 
@@ -123,9 +124,16 @@ class SyncJob:
         return replace(self, fail=None if stopped else self.fail, version=self.version + 1)
 
     def troubled(self, fail: FailMsg | None) -> "SyncJob":
-        """The same job with another Msg: an error that is being retried, or None when it has passed."""
-        failures = self.failures if fail else 0
+        """The same job with another Msg: an error that is being retried, or None when it has passed, as far as can be
+        seen: a source may answer, and send what cannot be read a moment later.
+        """
+        failures = self.failures if fail is None else self._in_a_row(fail.at)
         return replace(self, fail=fail, failures=failures, version=self.version + 1)
+
+    def _in_a_row(self, at: float) -> int:
+        """How often it was paused before an error of that time."""
+        ran_well = self.fail is None and at - (self.last_start_at or at) > CALM_SECOND
+        return 0 if ran_well else self.failures
 
 
 def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:

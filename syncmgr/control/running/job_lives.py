@@ -143,7 +143,7 @@ class JobLives:
             if job is None or job.state is not JobState.RUNNING:
                 return
             fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
-            if fail is not None or job.fail is not None or job.failures:
+            if fail is not None or job.fail is not None:
                 self._jobs.save(job.troubled(fail))
             if fail is not None and (job.fail is None or job.fail.code != fail.code):
                 log.warning("job %s.%s: %s", job.db, job.name, error)

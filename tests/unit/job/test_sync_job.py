@@ -5,7 +5,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import SyncJob, fail_msg
 from tests.unit.job.factories import make_channel, make_job
 
 UNREACHABLE = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
@@ -30,6 +30,28 @@ def test_a_pause_by_an_error_resumes_by_itself_later_each_time() -> None:
     assert (first.state, first.resume_at) == (JobState.PAUSED_BY_ERROR, 110.0)
     second = first.on(JobEvent.RESUMED, at=110.0).on(JobEvent.STARTED, at=111.0)
     assert second.failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=200.0).resume_at == 220.0
+
+
+@pytest.mark.parametrize(
+    ("why", "heard", "told", "at", "wait"),
+    [
+        ("the source answers, and sends the same a moment later", True, None, 112.0, 20.0),
+        ("it never answered, however long it was tried", False, None, 900.0, 20.0),
+        ("all was well for a minute", True, None, 170.0, 20.0),
+        ("all was well for long", True, None, 900.0, 10.0),
+        ("the same, and then it was tried for as long as it is retried", True, 900.0, 1200.0, 10.0),
+        ("an outage soon after the start, tried for that long", True, 112.0, 412.0, 20.0),
+    ],
+)
+def test_only_a_run_that_goes_well_ends_a_series_of_errors(
+    why: str, *, heard: bool, told: float | None, at: float, wait: float
+) -> None:
+    """A sign of life of the source does not: the job would resume every ten seconds for ever."""
+    first = running().failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=100.0)
+    job = first.on(JobEvent.RESUMED, at=110.0).on(JobEvent.STARTED, at=111.0)
+    job = job.troubled(None) if heard else job
+    job = job if told is None else job.troubled(fail_msg(UNREACHABLE, FailType.SUBMIT_FAIL, at=told))
+    assert job.failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=at).resume_at == at + wait, why
 
 
 def test_a_resume_settles_only_what_paused_the_job() -> None:
@@ -62,7 +84,7 @@ def test_a_user_pause_clears_the_error_and_its_resume() -> None:
 def test_success_clears_msg() -> None:
     """A trouble shows in Msg while it is retried and is gone when it has passed."""
     job = running().failed(UNREACHABLE, FailType.RUN_FAIL, at=1.0).troubled(None)
-    assert (job.fail, job.failures) == (None, 0)
+    assert job.fail is None
 
 
 @pytest.mark.parametrize(
