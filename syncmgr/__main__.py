@@ -6,6 +6,7 @@ Must not know: anything else.
 """
 
 import argparse
+import logging
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from syncmgr.host.private import keep_private
 
 RUN = "run"
 SWITCH_SECOND = 0.0005  # how often a thread that parses a long statement yields to the others; Python's default: 0.005
+
+log = logging.getLogger("syncmgr.fe")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,6 +81,17 @@ def _serve(conf: Path) -> int:
         signal.signal(number, lambda *_: ending.set())
     sys.setswitchinterval(SWITCH_SECOND)
     values = settings.read(conf)
+    try:
+        _run(values, ending)
+    except SyncError as error:
+        if log.hasHandlers():  # else it is not known where to
+            log.error("not started: %s", error)  # noqa: TRY400 - nothing that a stack would explain
+        raise
+    return 0
+
+
+def _run(values: settings.Settings, ending: threading.Event) -> None:
+    """Raises what keeps the frontend from starting."""
     from syncmgr.fe.frontend import Frontend  # here, not above: workers import this module, and need no Spark
 
     frontend = Frontend(values)
@@ -86,7 +100,6 @@ def _serve(conf: Path) -> int:
         ending.wait()
     finally:
         frontend.stop()
-    return 0
 
 
 if __name__ == "__main__":

@@ -495,13 +495,18 @@ def test_a_port_in_use_is_told(ground: Ground, tmp_path: Path) -> None:
     ],
 )
 def test_a_start_that_cannot_be_is_one_sentence(ground: Ground, tmp_path: Path, conf: str, words: str) -> None:
-    """Metadata that cannot be opened or is taken, and a console that would be open to all."""
+    """Metadata that cannot be opened or is taken, and a console that would be open to all. fe.log has it, too, unless
+    the folders are another frontend's.
+    """
     text = conf.replace("{meta}", str(ground.frontend.folder / "var" / "meta"))
     done = _started(tmp_path, f"query_port = {free_port()}\n{text}\n".encode())
     assert done.returncode == 1
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert "hidden" not in done.stderr
+    if "meta_dir" not in conf:
+        told = [line for line in (tmp_path / "log" / "fe.log").read_text().splitlines() if " not started: " in line]
+        assert [line.partition(" not started: ")[2] for line in told] == done.stderr.splitlines()
 
 
 WITHOUT_JAVA: Final = (
