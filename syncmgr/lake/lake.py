@@ -25,18 +25,18 @@ from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.commit_marker import refuse_lost
 from syncmgr.lake.commit.expressions import Bounds
-from syncmgr.lake.commit.uncommitted_files import Strays
+from syncmgr.lake.commit.uncommitted_files import AbandonedFolders
 from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.index.indexing import Budget, Indexing, Standing
+from syncmgr.lake.index.indexing import IndexBudget, Indexing, Standing
 from syncmgr.lake.integrity import check_files, check_metadata
-from syncmgr.lake.spark.jdbc import Driver
+from syncmgr.lake.spark.jdbc import JdbcDriver
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
-from syncmgr.lake.spark.readings import Readings
+from syncmgr.lake.spark.readings import ChunkReads
 from syncmgr.lake.spark.session import READY, Session
 from syncmgr.lake.storage import elsewhere
 from syncmgr.lake.storage_errors import of_lake
@@ -98,7 +98,7 @@ class Lake:
         self._bounds = Bounds(trusts=trusts_expressions)
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
-        self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
+        self._driver = JdbcDriver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
         drops = Drops(
@@ -118,10 +118,10 @@ class Lake:
         )
         self._lock = threading.Lock()
         self._open: _Open | None = None
-        self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
+        self._index_dir, self._budget = index_dir, IndexBudget(index_max_bytes)
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
-        self._readings = Readings()
-        self._strays = Strays()
+        self._readings = ChunkReads()
+        self._strays = AbandonedFolders()
 
     def start(self) -> None:
         """Returns at once; `ready` waits. A dummy epoch runs as soon as the lake is ready."""

@@ -15,7 +15,7 @@ from syncmgr.lake import lost_writes
 from syncmgr.lake.iceberg import catalog_file, metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
 from syncmgr.lake.iceberg.moving import ORDER, rewritten, unmovable
-from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
+from syncmgr.lake.iceberg.named_files import FileKind, NamedFile, NamedFiles, older
 from syncmgr.lake.port import Movable
 from syncmgr.lake.spark.launch import CATALOG
 
@@ -28,7 +28,7 @@ class IcebergFiles:
     def __init__(self, named_in: Path, at: Callable[[Path], Path]) -> None:
         self._folder = Move(old=named_in, new=named_in)
         self._at = at
-        self._tables = Tables(self._read_at)
+        self._tables = NamedFiles(self._read_at)
 
     def count(self, catalog: Path) -> int:
         return len(catalog_file.pointers(catalog))
@@ -74,7 +74,7 @@ class IcebergFiles:
         ]
 
     def _unmovable(self, name: RowName, pointer: Pointer) -> list[str]:
-        metadata, found = Named(kind=Kind.METADATA, location=pointer.location), list[str]()
+        metadata, found = NamedFile(kind=FileKind.METADATA, location=pointer.location), list[str]()
         with _told(_table(name), pointer.location):
             every = self._tables.files(metadata) | self._previous_of(pointer)
         for named in every.values():
@@ -95,28 +95,28 @@ class IcebergFiles:
                 found.append(str(error))
         return found
 
-    def _files(self, catalog: Path) -> dict[str, Named]:
+    def _files(self, catalog: Path) -> dict[str, NamedFile]:
         """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError if one disappeared meanwhile."""
-        found: dict[str, Named] = {}
+        found: dict[str, NamedFile] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
-            metadata = Named(kind=Kind.METADATA, location=pointer.location)
+            metadata = NamedFile(kind=FileKind.METADATA, location=pointer.location)
             with _told(_table(name), pointer.location):
                 found |= self._tables.files(metadata)
         return found
 
-    def _previous(self, catalog: Path) -> dict[str, Named]:
+    def _previous(self, catalog: Path) -> dict[str, NamedFile]:
         """The metadata before the last commits of each table, as far as they exist in the folder: commits delete old
         ones.
         """
-        found: dict[str, Named] = {}
+        found: dict[str, NamedFile] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
             with _told(_table(name), pointer.location):
                 found |= self._previous_of(pointer)
         return found
 
-    def _previous_of(self, pointer: Pointer) -> dict[str, Named]:
+    def _previous_of(self, pointer: Pointer) -> dict[str, NamedFile]:
         locations = older(metadata_file.read(self.path(pointer.location)))
-        return {each: Named(kind=Kind.PREVIOUS, location=each) for each in locations if self._is_there(each)}
+        return {each: NamedFile(kind=FileKind.PREVIOUS, location=each) for each in locations if self._is_there(each)}
 
     def _is_there(self, location: str) -> bool:
         try:
@@ -164,7 +164,7 @@ class IcebergFiles:
         """Where a named file is."""
         return self._at(self.relative(location))
 
-    def _read_at(self, named: Named) -> Path:
+    def _read_at(self, named: NamedFile) -> Path:
         path = self.path(named.location)
         found = path.stat().st_size
         if named.bytes is not None and found != named.bytes:

@@ -17,7 +17,7 @@ from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field
-from syncmgr.lake.index.indexing import Budget, Indexing
+from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.spark.jvm import Java
 
 EPOCHS: Final = 3
@@ -47,7 +47,7 @@ def warm_up(iceberg: Iceberg) -> None:
     with tempfile.TemporaryDirectory(prefix="syncmgr-warm-") as folder:
         scratch = Scratch(iceberg.spark)
         scratch.use(iceberg.scratch_table(COLUMNS, [1], f"{folder}/table"))
-        snapshot, indexing = None, Indexing(Path(folder) / "index", Budget(lambda: MOST_INDEX_BYTES))
+        snapshot, indexing = None, Indexing(Path(folder) / "index", IndexBudget(lambda: MOST_INDEX_BYTES))
         for epoch in range(1, EPOCHS + 1):
             commit = ChannelCommit(
                 token="warm",  # noqa: S106 - a name, not a secret

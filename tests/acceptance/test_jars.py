@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.fetching import JarCache
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
 from syncmgr.lake.spark.launch import JAVA_OPTIONS, LakePlace
 from tests.acceptance.frontend import FrontendProcess
@@ -94,7 +94,7 @@ def test_what_is_truncated_or_altered_comes_anew_from_maven(tmp_path: Path) -> N
     iceberg, sqlite, _ = OF_THE_LAKE
     truncate(place.jars_dir / iceberg.file)
     alter(place.jars_dir / sqlite.file)
-    fetched = Jars(place).of_the_lake(print)
+    fetched = JarCache(place).of_the_lake(print)
     assert [path.parent for path in fetched] == [place.jars_dir] * len(OF_THE_LAKE)
     assert [digest(path) for path in fetched] == [package.sha256 for package in OF_THE_LAKE]
 
@@ -105,7 +105,7 @@ def test_each_jar_has_the_licence_that_notice_tells(tmp_path: Path) -> None:
     packages = (*OF_THE_LAKE, MYSQL_DRIVER)
     names = [package.name for package in packages]
     place = LakePlace(lake_dir=tmp_path, jars_dir=tmp_path, options={})
-    Jars(place)._ask_maven(names, names, tmp_path / "ivy", print)
+    JarCache(place)._ask_maven(names, names, tmp_path / "ivy", print)
     for package in packages:
         group, artifact, version = package.name.split(":")
         kept = (tmp_path / "ivy" / "cache" / group / artifact / f"ivy-{version}.xml").read_text()

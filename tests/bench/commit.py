@@ -20,7 +20,7 @@ from syncmgr.control.catalog import Catalog
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit, LastCommit, StagedFile
 from syncmgr.job.rows.batch import OP, SEQ
-from syncmgr.lake.index.indexing import Budget, Indexing
+from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.lake import Lake
 from tests.support.spark_session import indexing_of, new_lake, statement
 
@@ -110,7 +110,7 @@ def indexed(lake: Lake, name: str) -> None:
     index.follow_up(iceberg, lambda: iceberg.load("bench", name))
     built = time.monotonic() - began
     index.save(now=True)
-    again = Indexing(lake._index_dir, Budget(lambda: 2**40), f"bench.{name}")
+    again = Indexing(lake._index_dir, IndexBudget(lambda: 2**40), f"bench.{name}")
     began = time.monotonic()
     with again.lock:
         assert again.usable(iceberg, iceberg.load("bench", name)) is not None

@@ -7,7 +7,7 @@ Must not know: who requests a jar.
 from pathlib import Path
 from typing import Final
 
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, Package
+from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, JarPackage
 from tests.support.installed import JARS
 
 _SETTINGS: Final = """
@@ -34,11 +34,11 @@ class JarRepository:
         """Of a lake that uses it."""
         return {"spark.jars.ivySettings": str(self._file)}
 
-    def offer(self, *packages: Package) -> "JarRepository":
+    def offer(self, *packages: JarPackage) -> "JarRepository":
         lay_jars(self._folder, *packages)
         return self
 
-    def path(self, package: Package) -> Path:
+    def path(self, package: JarPackage) -> Path:
         return self._folder / package.file
 
 
@@ -48,14 +48,14 @@ def java_without_network(home: Path) -> str:
     return f"-Duser.home={home} {' '.join(proxies)}"
 
 
-def lay_jars(folder: Path, *packages: Package) -> None:
+def lay_jars(folder: Path, *packages: JarPackage) -> None:
     """The jars of the run, or some of them, as an operator copies them into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for package in packages or (*OF_THE_LAKE, MYSQL_DRIVER):
         (folder / package.file).write_bytes(run_jar(package).read_bytes())
 
 
-def run_jar(package: Package) -> Path:
+def run_jar(package: JarPackage) -> Path:
     path = JarFolders(own=JARS, older=JARS).whole(package)
     assert path is not None, "bin/test.sh brings the jars"
     return path

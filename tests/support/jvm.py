@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.fetching import JarCache
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders
 from syncmgr.lake.spark.java import java_home
 from tests.support.installed import JARS
@@ -61,7 +61,7 @@ def _are_there() -> bool:
 
 def bring_jars() -> None:
     """All that tests may need."""
-    jars = Jars(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS))
+    jars = JarCache(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS))
     jars.of_the_lake(print)
     jars.mysql_driver(print)
 

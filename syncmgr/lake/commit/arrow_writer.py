@@ -64,7 +64,7 @@ def takes(word: str, kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plain:
+class ArrowEpoch:
     """An epoch that needs no Spark. `fills`: what fills each column of the table; None: NULL. `part`: the folder names
     of its partition, "": the table has none.
     """
@@ -75,7 +75,7 @@ class Plain:
     part: str
 
 
-def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None:
+def plain(channel: ChannelCommit, layout: Layout, location: str) -> ArrowEpoch | None:
     """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows, a table that is not on a local
     disk.
 
@@ -95,7 +95,7 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
     staged = _schema(channel)
     if staged is None or not _fit(fields, fills, staged):
         return None
-    return Plain(channel=channel, schema=schema, fills=fills, part=part)
+    return ArrowEpoch(channel=channel, schema=schema, fills=fills, part=part)
 
 
 def _is_plain(fill: MappedColumn | None) -> bool:
@@ -135,7 +135,7 @@ def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: 
     )
 
 
-def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> int:
+def write(epoch: ArrowEpoch, which: Words | None, folder: str, codec: str) -> int:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
     order; None: all that are not deletes. No row, no file. Returns how many. Raises SOURCE_VALUE, OSError.
     """
@@ -167,7 +167,7 @@ def _column(field: pa.Field, fill: MappedColumn | None, rows: pa.Table) -> pa.Ch
     return rows[_source(fill)].cast(field.type)
 
 
-def _refuse_null(epoch: Plain, columns: Sequence[pa.ChunkedArray]) -> None:
+def _refuse_null(epoch: ArrowEpoch, columns: Sequence[pa.ChunkedArray]) -> None:
     for field, column in zip(epoch.schema, columns, strict=True):
         if not field.nullable and column.null_count:
             table = f"{epoch.channel.db}.{epoch.channel.table}"

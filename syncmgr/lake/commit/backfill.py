@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from syncmgr.job.channel.description import literal as text_literal
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.channel.shard import Part
-from syncmgr.lake.commit.rows import DATA, KIND, Filled, save, spark_type
+from syncmgr.lake.commit.rows import DATA, KIND, FilledColumn, save, spark_type
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.spark.launch import CATALOG
 
@@ -31,7 +31,9 @@ def refill(
     """
     names = {field.id: field.name for field in before.fields}
     columns = tuple(
-        Filled(field=field, expression=None, sql=_sql(field, names.get(field.id), values.get(field.name)), key=False)
+        FilledColumn(
+            field=field, expression=None, sql=_sql(field, names.get(field.id), values.get(field.name)), key=False
+        )
         for field in layout.fields
     )
     rows = spark.table(f"{CATALOG}.{quoted(table[0])}.{quoted(table[1])}")

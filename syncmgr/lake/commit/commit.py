@@ -27,7 +27,7 @@ from syncmgr.lake.commit.commit_marker import (
 from syncmgr.lake.commit.filled_columns import carried_columns, refuse_replaced_columns
 from syncmgr.lake.commit.partitions import refuse_mixed, refuse_old_format, refuse_unreachable
 from syncmgr.lake.commit.schema_change import change_schema, layout_after, outstanding
-from syncmgr.lake.commit.uncommitted_files import UncommittedFiles, Written, name_of
+from syncmgr.lake.commit.uncommitted_files import UncommittedFiles, WrittenFiles, name_of
 from syncmgr.lake.commit.vectors import Deletion
 from syncmgr.lake.iceberg.ancestry import FILES_MARK, READ_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
@@ -161,7 +161,9 @@ class Commit:
     def _files_of_chunk(self, table: Java) -> list[Java]:
         return [] if self._channel.chunk is None else self._files.data(table)
 
-    def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
+    def _commit(
+        self, transaction: Java, written: WrittenFiles, deletion: Deletion | None, matching: Sequence[Java]
+    ) -> int:
         """The snapshot of the epoch. If it is not known whether it is committed, the index has to check.
 
         Pinned: Iceberg would reapply a lone token to whatever was committed meanwhile, and validates nothing if the
@@ -271,7 +273,7 @@ class Commit:
             if self._replaces:
                 refuse_mixed(self._iceberg, loaded, self._channel)
 
-    def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
+    def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> WrittenFiles:
         """The existing files if they fit, otherwise new ones."""
         if self._files.fit(layout, gone=gone):
             return self._files.at_hand

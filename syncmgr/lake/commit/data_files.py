@@ -7,7 +7,7 @@ Must not know: tokens, transactions, when files are deleted.
 from syncmgr.errors import SyncError
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.lake.commit import arrow_writer, rows
-from syncmgr.lake.commit.uncommitted_files import Written
+from syncmgr.lake.commit.uncommitted_files import WrittenFiles
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import EpochKeys
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, text_of
@@ -19,7 +19,7 @@ NumberedKeys = tuple[int, EpochKeys]  # with the seed by which they are numbered
 def write(
     iceberg: Iceberg,
     channel: ChannelCommit,
-    written: Written,
+    written: WrittenFiles,
     codec: str,
     keys: NumberedKeys | None,
     *,
@@ -32,7 +32,7 @@ def write(
     """
     try:
         if not _write_plain(channel, written, codec, keys):
-            writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=distinct)
+            writing = rows.WriteSpec(folder=written.folder, codec=codec, gone=written.gone, distinct=distinct)
             rows.write(iceberg.spark, channel, written.layout, writing)
     except OSError as error:
         raise SyncError(of_lake(str(error)), reason=str(error)) from error
@@ -46,7 +46,7 @@ def write(
         raise bad from error
 
 
-def _write_plain(channel: ChannelCommit, written: Written, codec: str, numbered: NumberedKeys | None) -> bool:
+def _write_plain(channel: ChannelCommit, written: WrittenFiles, codec: str, numbered: NumberedKeys | None) -> bool:
     """Whether the epoch could be written without Spark."""
     if channel.chunk is not None:
         return False

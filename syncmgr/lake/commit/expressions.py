@@ -101,7 +101,7 @@ def _uncheckable(session: SparkSession, expression: str) -> str | None:
     return uncheckable(node_of(jvm.parsed(session, expression), ""))
 
 
-def _unbounded(plan: jvm.Plan, expression: str) -> str | None:
+def _unbounded(plan: jvm.AnalyzedPlan, expression: str) -> str | None:
     escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one is not known
     return next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
 

@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.lake.commit.rows import GONE, KIND, Filled, Writing, is_known, save, spark_type
+from syncmgr.lake.commit.rows import GONE, KIND, FilledColumn, WriteSpec, is_known, save, spark_type
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.launch import CATALOG
 
 
-def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: Writing) -> None:
+def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: WriteSpec) -> None:
     """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write.
 
     The key is the channel's: that of the table is another one if another engine has changed its identifier fields.
@@ -21,7 +21,7 @@ def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layo
     own = [field for field in map(layout.field, channel.keys) if field is not None]
     keys = {field.id: quoted(field.name) for field in own}
     columns = tuple(
-        Filled(
+        FilledColumn(
             field=field,
             expression=None,
             sql=f"CAST({keys.get(field.id, 'NULL')} AS {spark_type(field)})",

@@ -49,7 +49,7 @@ SPARK_TYPES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Writing:
+class WriteSpec:
     """What a write is to produce. `gone`: all keys are also written as vanished; False: the index knows their rows.
     `distinct`: no key has two changes, so there is nothing to net.
     """
@@ -61,7 +61,7 @@ class Writing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filled:
+class FilledColumn:
     """A target column and the SQL over source columns that fills it, cast to the target's type.
 
     `expression`: the same before the cast; None: nothing fills it, it is NULL.
@@ -88,7 +88,7 @@ def is_known(word: str) -> bool:
     return word in SPARK_TYPES or word.startswith("decimal(")
 
 
-def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
+def filled(channel: ChannelCommit, layout: Layout) -> tuple[FilledColumn, ...]:
     """The columns of files, in the order of the table; those that the channel does not fill are NULL.
 
     A file that lacks a column of the table breaks Iceberg's vectorised reader, which is not used for the types that we
@@ -109,11 +109,11 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
             continue
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
         key = folded_name(field.name) in keys
-        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
+        columns.append(FilledColumn(field=field, expression=texts.get(field.id), sql=sql, key=key))
     return tuple(columns)
 
 
-def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: Writing) -> None:
+def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: WriteSpec) -> None:
     """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<value>...]/*.parquet."""
     rows = changes(spark, channel)
     types = {folded_name(column.name): column.dataType.simpleString().upper() for column in rows.schema}
@@ -126,7 +126,7 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: 
 
 def save(
     rows: DataFrame,
-    columns: tuple[Filled, ...],
+    columns: tuple[FilledColumn, ...],
     layout: Layout,
     folder: str,
     codec: str,
@@ -139,7 +139,7 @@ def save(
     images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
 
 
-def _exact(column: Filled, types: Mapping[str, str], channel: ChannelCommit) -> Filled:
+def _exact(column: FilledColumn, types: Mapping[str, str], channel: ChannelCommit) -> FilledColumn:
     """Nothing is rounded in a column that a source column fills as it is. `types`: of those, in Spark's words, by
     folded name. Raises FOREIGN_CHANGE for one of a type that its values are none of.
     """
@@ -183,7 +183,9 @@ def _narrow(rows: DataFrame, channel: ChannelCommit) -> DataFrame:
     return rows.coalesce(1) if sum(file.rows for file in channel.files) <= ONE_TASK_ROWS else rows
 
 
-def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, gone: bool) -> Callable[[DataFrame], DataFrame]:
+def _upserts(
+    channel: ChannelCommit, columns: tuple[FilledColumn, ...], *, gone: bool
+) -> Callable[[DataFrame], DataFrame]:
     """Last change of each key, once per kind of file it goes to."""
     keys = [F.expr(column.sql).alias(f"syncmgr_k{place}") for place, column in enumerate(columns) if column.key]
     last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("syncmgr_last")
@@ -208,7 +210,7 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
     return lambda rows: rows.where(live).selectExpr("*", f"{DATA} AS `{KIND}`")
 
 
-def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
+def _images(rows: DataFrame, columns: tuple[FilledColumn, ...], layout: Layout) -> DataFrame:
     """Target columns, `syncmgr_kind`, and a `syncmgr_p<i>` per partition field."""
     values = [
         # without their ids in the files Iceberg would match columns by position
@@ -223,7 +225,7 @@ def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> Dat
     return rows.select(*values, KIND, *parts)
 
 
-def _part_value(part: PartitionField, layout: Layout, column: Filled | None) -> str:
+def _part_value(part: PartitionField, layout: Layout, column: FilledColumn | None) -> str:
     """A value of a partition as the text, or the bytes, of which `partition_files` makes Iceberg's. A field inside of a
     column is NULL like that: nothing fills it.
     """
@@ -233,7 +235,7 @@ def _part_value(part: PartitionField, layout: Layout, column: Filled | None) -> 
     return sql if kind == "binary" else f"CAST({f'unix_micros({sql})' if kind == 'timestamptz' else sql} AS STRING)"
 
 
-def _value(column: Filled) -> str:
+def _value(column: FilledColumn) -> str:
     sql = column.sql
     if column.field.required:
         sql = f"coalesce({sql}, raise_error({literal(NULL_IN_REQUIRED + column.field.name)}))"

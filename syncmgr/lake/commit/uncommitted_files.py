@@ -24,7 +24,7 @@ from syncmgr.lake.iceberg.ancestry import FILES_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
-from syncmgr.lake.index.key_index import Keys
+from syncmgr.lake.index.key_index import KeyNumbers
 from syncmgr.lake.index.keys import KeyShape, file_keys
 from syncmgr.lake.spark.jvm import Java, words
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True, slots=True)
-class Written:
+class WrittenFiles:
     """Files that wait for their commit; they fit tables of this layout only. `keys`: those of their rows as
     the index with that `seed` numbers them. `rows`: how many their writer reports; None: it does not.
 
@@ -47,7 +47,7 @@ class Written:
     layout: Layout
     gone: bool
     files: list[Java] | None = None
-    keys: list[Keys] | None = None
+    keys: list[KeyNumbers] | None = None
     seed: int | None = None
     rows: int | None = None
     sent: bool = False
@@ -61,7 +61,7 @@ def name_of(folder: str) -> str:
     return folder.rsplit("/", 1)[-1]
 
 
-def refuse_missing(written: Written, found: Sequence[int]) -> None:
+def refuse_missing(written: WrittenFiles, found: Sequence[int]) -> None:
     """Raises LAKE_FAILED if the files that were found do not have the rows that were written, by their counts: Arrow
     and Hadoop may understand the name of a folder differently, and the epoch would be committed without its rows.
     """
@@ -80,7 +80,7 @@ class UncommittedFiles:
 
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, name: str, strays: list[str]) -> None:
         self._iceberg, self._channel, self._name = iceberg, channel, name
-        self._written: Written | None = None
+        self._written: WrittenFiles | None = None
         self._strays = strays
 
     @property
@@ -88,18 +88,18 @@ class UncommittedFiles:
         return self._written is not None
 
     @property
-    def at_hand(self) -> Written:
+    def at_hand(self) -> WrittenFiles:
         assert self._written is not None
         return self._written
 
     def fit(self, layout: Layout, *, gone: bool) -> bool:
         return self._written is not None and self._written.fits(layout, gone=gone)
 
-    def begin(self, table: Java, layout: Layout, *, gone: bool) -> Written:
+    def begin(self, table: Java, layout: Layout, *, gone: bool) -> WrittenFiles:
         """Replaces the existing ones: a new, empty folder."""
         self.discard()
         folder = f"{table.location()}/data/{self._name}-{uuid.uuid4()}"
-        self._written = Written(folder=folder, layout=layout, gone=gone)
+        self._written = WrittenFiles(folder=folder, layout=layout, gone=gone)
         return self._written
 
     def data(self, table: Java) -> list[Java]:
@@ -116,7 +116,7 @@ class UncommittedFiles:
         """The keys whose rows vanish."""
         return self._below(table, f"{self.at_hand.folder}/{rows.KIND}={rows.GONE}")
 
-    def keys(self, table: Java, shape: KeyShape) -> list[Keys]:
+    def keys(self, table: Java, shape: KeyShape) -> list[KeyNumbers]:
         """The keys of the data files, row by row."""
         written = self.at_hand
         if written.keys is None or written.seed != shape.seed:
@@ -129,7 +129,7 @@ class UncommittedFiles:
         written = self.at_hand
         folder = f"{written.folder}/{MATCHING}-{uuid.uuid4()}"
         written.beside.append(folder)
-        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=True)
+        to = rows.WriteSpec(folder=folder, codec=self._iceberg.codec(table), gone=True)
         write_matching(self._iceberg.spark, self._channel, excerpt.lake, written.layout, to)
         return self._below(table, f"{folder}/{rows.KIND}={rows.GONE}")
 
@@ -177,7 +177,7 @@ class UncommittedFiles:
         self._strays.clear()
 
 
-class Strays:
+class AbandonedFolders:
     """Folders that failed attempts at an epoch left behind. From any thread."""
 
     def __init__(self) -> None:

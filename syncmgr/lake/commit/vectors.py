@@ -15,10 +15,10 @@ from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.puffin import puffin
-from syncmgr.lake.iceberg.snapshot_files import Content, content_of, head_of, vector_of, write_bytes
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, content_of, head_of, vector_of, write_bytes
 from syncmgr.lake.index.index import IndexedFile, TableIndex
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.index.key_index import NOWHERE, Keys
+from syncmgr.lake.index.key_index import NOWHERE, KeyNumbers
 from syncmgr.lake.index.keys import EpochKeys
 from syncmgr.lake.spark.jvm import Java
 
@@ -41,7 +41,7 @@ class Deletion:
         self._strike, at = index.strike(None if touched is None else touched.keys)
         self._missing = 0 if touched is None else int((touched.known & (at == NOWHERE)).sum())
         self._specs: Java = table.specs()
-        self._vectors: dict[int, Content] = {}
+        self._vectors: dict[int, ContentFile] = {}
         self.written: list[str] = []
 
     @property
@@ -49,7 +49,13 @@ class Deletion:
         return not self._strike.rows and not self._strike.folded
 
     def committed(
-        self, indexing: Indexing, table: Java, folder: str, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
+        self,
+        indexing: Indexing,
+        table: Java,
+        folder: str,
+        written: Sequence[tuple[Java, KeyNumbers]],
+        *,
+        count_missing: bool,
     ) -> None:
         """The commit of a folder is in `table`, with these data files and the keys of their rows; if something else is
         the newest by now, the next commit follows up.
@@ -84,7 +90,7 @@ class Deletion:
         existing = self._iceberg.strings(files[number].content.path for number in strike.vectors)
         delta.validateDataFilesExist(existing).validateDeletedFiles()
 
-    def _java(self, content: Content) -> Java:
+    def _java(self, content: ContentFile) -> Java:
         return self._iceberg.file_of(self._specs, content.text)
 
     def _add_vectors(self, delta: Java, folder: str, vectors: Mapping[int, BitMap]) -> None:
@@ -113,7 +119,7 @@ class Deletion:
                 "file-size-in-bytes": len(content),
                 "record-count": sum(len(rows[number]) for number in ordered),
             }
-            file = Content(
+            file = ContentFile(
                 path=path, rows=facts["record-count"], bytes=len(content), sequence=0, text=json.dumps(facts)
             )
             delta.addDeletes(self._java(file))

@@ -25,7 +25,7 @@ NO_SUCH_TABLE: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 FILE_MISSING: Final = "org.apache.iceberg.exceptions.NotFoundException"
 
 
-class Noting(Protocol):
+class PendingDrops(Protocol):
     """What is known of tables that are being dropped from an embedded catalog."""
 
     def begin(self, uuid: str, metadata: str) -> None: ...
@@ -69,7 +69,7 @@ class Iceberg(Transactions):
         self._must_have_files(db, table)
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
-    def drop_table(self, db: str, table: str, drops: Noting | None = None) -> str | None:
+    def drop_table(self, db: str, table: str, drops: PendingDrops | None = None) -> str | None:
         """Drops the table, if there is one, and its files, unless another table has them, too: then returns its label.
         `drops`: confirms that the catalog's change is on the disk, before which no file is deleted, and notes what is
         left by a failure; None: the catalog takes care of it.

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from syncmgr.host.moved_folder import Move, NotMovableError
 from syncmgr.lake.iceberg import avro, metadata_file
-from syncmgr.lake.iceberg.named_files import Kind, Named
+from syncmgr.lake.iceberg.named_files import FileKind, NamedFile
 from syncmgr.lake.iceberg.puffin import MAGIC
 
 PATH_OF_DELETE: Final = 2147483546  # the reserved field id of a position delete's file
@@ -171,43 +171,50 @@ def positions(path: Path, move: Move) -> bytes:
     return content
 
 
-def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) -> bytes | None:
+def rewritten(named: NamedFile, path: Path, move: Move, lengths: Mapping[str, int]) -> bytes | None:
     """The new content of the file at `path` after the move; None: unchanged. `lengths`: as with `manifest_list`.
 
     What a file names must have been rewritten before it.
     """
     match named.kind:
-        case Kind.DATA | Kind.STATISTICS:
+        case FileKind.DATA | FileKind.STATISTICS:
             return None
-        case Kind.VECTORS:
+        case FileKind.VECTORS:
             return vectors(path.read_bytes(), move)
-        case Kind.POSITIONS:
+        case FileKind.POSITIONS:
             return positions(path, move)
-        case Kind.MANIFEST:
+        case FileKind.MANIFEST:
             return manifest(path.read_bytes(), move, lengths)
-        case Kind.MANIFESTS:
+        case FileKind.MANIFESTS:
             return manifest_list(path.read_bytes(), move, lengths)
-        case Kind.METADATA | Kind.PREVIOUS:
-            return metadata(path, move, is_older=named.kind is Kind.PREVIOUS)
+        case FileKind.METADATA | FileKind.PREVIOUS:
+            return metadata(path, move, is_older=named.kind is FileKind.PREVIOUS)
 
 
-def unmovable(named: Named, path: Path, move: Move) -> Iterator[str]:
+def unmovable(named: NamedFile, path: Path, move: Move) -> Iterator[str]:
     """Why `rewritten` would refuse the file at `path`, as far as it has to be read for that, and nothing is written:
     manifests and their lists are known from the walk that found the file (`Tables.mentioned`).
     """
     paths: Iterable[str] = ()
     try:
         match named.kind:
-            case Kind.VECTORS:
+            case FileKind.VECTORS:
                 paths = _paths_of_vectors(path)
-            case Kind.POSITIONS:
+            case FileKind.POSITIONS:
                 paths = _paths_of_positions(path)
-            case Kind.METADATA | Kind.PREVIOUS:
-                _metadata(path, move, is_older=named.kind is Kind.PREVIOUS)
+            case FileKind.METADATA | FileKind.PREVIOUS:
+                _metadata(path, move, is_older=named.kind is FileKind.PREVIOUS)
         for each in paths:
             move.moved(each)
     except NotMovableError as error:
         yield str(error)
 
 
-ORDER: Final = (Kind.VECTORS, Kind.POSITIONS, Kind.MANIFEST, Kind.MANIFESTS, Kind.METADATA, Kind.PREVIOUS)
+ORDER: Final = (
+    FileKind.VECTORS,
+    FileKind.POSITIONS,
+    FileKind.MANIFEST,
+    FileKind.MANIFESTS,
+    FileKind.METADATA,
+    FileKind.PREVIOUS,
+)

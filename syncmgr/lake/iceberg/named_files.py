@@ -20,7 +20,7 @@ OLD_FORMAT: Final = (
 )
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a file of a table is."""
 
     METADATA = "metadata"
@@ -34,10 +34,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Named:
+class NamedFile:
     """A file as it is named: `location` may begin with a scheme. `bytes` None: its length is not recorded."""
 
-    kind: Kind
+    kind: FileKind
     location: str
     bytes: int | None = None
 
@@ -46,56 +46,56 @@ class NotATableError(ValueError):
     """Metadata that do not belong to a table of format 2 or later."""
 
 
-class Tables:
+class NamedFiles:
     """What tables name. `at`: where a named file can be read; it may save a copy of the file first.
 
     A manifest never changes, so each is read once, however often its table is requested.
     """
 
-    def __init__(self, at: Callable[[Named], Path]) -> None:
+    def __init__(self, at: Callable[[NamedFile], Path]) -> None:
         self._at = at
-        self._known: dict[str, tuple[Named, ...]] = {}
+        self._known: dict[str, tuple[NamedFile, ...]] = {}
         self._mentioned: dict[str, tuple[str, ...]] = {}
 
     def mentioned(self, location: str) -> tuple[str, ...]:
         """The paths in a manifest that was read that are not among its files."""
         return self._mentioned.get(location, ())
 
-    def files(self, metadata: Named) -> dict[str, Named]:
+    def files(self, metadata: NamedFile) -> dict[str, NamedFile]:
         """By location. Raises what `at` does; NotATableError, ValueError, OSError if a file cannot be read."""
         found = {metadata.location: metadata}
         for named in of_metadata(metadata_file.read(self._at(metadata))):
             self._add(found, named)
         return found
 
-    def _add(self, found: dict[str, Named], named: Named) -> None:
+    def _add(self, found: dict[str, NamedFile], named: NamedFile) -> None:
         if named.location in found:
             return
         found[named.location] = named
         path = self._at(named)
-        if named.kind not in {Kind.MANIFESTS, Kind.MANIFEST}:
+        if named.kind not in {FileKind.MANIFESTS, FileKind.MANIFEST}:
             return
         if named.location not in self._known:
             records = avro.read(path.read_bytes()).records
-            of = of_list if named.kind is Kind.MANIFESTS else of_manifest
+            of = of_list if named.kind is FileKind.MANIFESTS else of_manifest
             self._known[named.location] = tuple(of(records))
-            if named.kind is Kind.MANIFEST:
+            if named.kind is FileKind.MANIFEST:
                 self._mentioned[named.location] = tuple(mentioned(records))
         for below in self._known[named.location]:
             self._add(found, below)
 
 
-def of_metadata(metadata: Mapping[str, Any]) -> Iterator[Named]:
+def of_metadata(metadata: Mapping[str, Any]) -> Iterator[NamedFile]:
     """What a metadata file names, except older ones."""
     if "view-uuid" not in metadata and metadata.get("format-version") == 1:
         raise NotATableError(OLD_FORMAT)
     if "table-uuid" not in metadata or metadata.get("format-version", 0) < 2:
         raise NotATableError("it is no table")
     for snapshot in metadata.get("snapshots", ()):
-        yield Named(kind=Kind.MANIFESTS, location=snapshot["manifest-list"])
+        yield NamedFile(kind=FileKind.MANIFESTS, location=snapshot["manifest-list"])
     for statistics in (*metadata.get("statistics", ()), *metadata.get("partition-statistics", ())):
         length = statistics["file-size-in-bytes"]
-        yield Named(kind=Kind.STATISTICS, location=statistics["statistics-path"], bytes=length)
+        yield NamedFile(kind=FileKind.STATISTICS, location=statistics["statistics-path"], bytes=length)
 
 
 def older(metadata: Mapping[str, Any]) -> list[str]:
@@ -103,18 +103,18 @@ def older(metadata: Mapping[str, Any]) -> list[str]:
     return [entry["metadata-file"] for entry in metadata.get("metadata-log", ())]
 
 
-def of_list(records: list[dict[str, Any]]) -> Iterator[Named]:
+def of_list(records: list[dict[str, Any]]) -> Iterator[NamedFile]:
     """What a manifest list names."""
     for record in records:
-        yield Named(kind=Kind.MANIFEST, location=record["manifest_path"], bytes=record["manifest_length"])
+        yield NamedFile(kind=FileKind.MANIFEST, location=record["manifest_path"], bytes=record["manifest_length"])
 
 
-def of_manifest(records: list[dict[str, Any]]) -> Iterator[Named]:
+def of_manifest(records: list[dict[str, Any]]) -> Iterator[NamedFile]:
     """What a manifest names, except deleted files."""
     for record in records:
         if record["status"] != DELETED:
             file = record["data_file"]
-            yield Named(kind=kind_of(file), location=file["file_path"], bytes=file["file_size_in_bytes"])
+            yield NamedFile(kind=kind_of(file), location=file["file_path"], bytes=file["file_size_in_bytes"])
 
 
 def mentioned(records: list[dict[str, Any]]) -> Iterator[str]:
@@ -127,8 +127,8 @@ def mentioned(records: list[dict[str, Any]]) -> Iterator[str]:
             yield file["referenced_data_file"]
 
 
-def kind_of(file: Mapping[str, Any]) -> Kind:
+def kind_of(file: Mapping[str, Any]) -> FileKind:
     """Of an entry's data or delete file."""
     if file["file_format"].upper() == "PUFFIN":
-        return Kind.VECTORS
-    return Kind.POSITIONS if file.get("content", 0) == POSITION_DELETES else Kind.DATA
+        return FileKind.VECTORS
+    return FileKind.POSITIONS if file.get("content", 0) == POSITION_DELETES else FileKind.DATA

@@ -21,7 +21,7 @@ MOVED: Final = "moved"  # in place of a partition: in files of another spec, int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Content:
+class ContentFile:
     """A data or delete file. `text`: Iceberg's JSON of it, without column bounds; `sequence` 0: not committed yet.
 
     `added`: the number of the snapshot that added it, later than `sequence` for one that keeps that of the rows which a
@@ -68,17 +68,17 @@ class Content:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Contents:
+class ContentFiles:
     """All files of a snapshot. `place`: of the table; one that is moved has the same snapshots, with other paths.
     `vectors`: by data file's path; `positions`: Parquet position deletes (format v2).
     """
 
     snapshot: int | None
     place: str = ""
-    data: tuple[Content, ...] = ()
-    vectors: Mapping[str, Content] = field(default_factory=dict)
-    positions: tuple[Content, ...] = ()
-    equality: tuple[Content, ...] = ()
+    data: tuple[ContentFile, ...] = ()
+    vectors: Mapping[str, ContentFile] = field(default_factory=dict)
+    positions: tuple[ContentFile, ...] = ()
+    equality: tuple[ContentFile, ...] = ()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -88,7 +88,7 @@ class Contents:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Head:
+class CurrentSnapshot:
     """The current snapshot of a table. `parent` None: it is the first. `folder`: of the files of a commit of ours."""
 
     id: int
@@ -97,11 +97,11 @@ class Head:
     folder: str | None
 
 
-def head_of(table: Java) -> Head:
+def head_of(table: Java) -> CurrentSnapshot:
     """Of a table that has one."""
     snapshot = table.currentSnapshot()
     parent, folder = snapshot.parentId(), snapshot.summary().get(FILES_MARK)
-    return Head(
+    return CurrentSnapshot(
         id=int(snapshot.snapshotId()),
         parent=None if parent is None else int(parent),
         sequence=int(snapshot.sequenceNumber()),
@@ -109,7 +109,7 @@ def head_of(table: Java) -> Head:
     )
 
 
-def reaching(contents: Contents, deletes: Iterable[Content]) -> Iterator[tuple[str | None, Content]]:
+def reaching(contents: ContentFiles, deletes: Iterable[ContentFile]) -> Iterator[tuple[str | None, ContentFile]]:
     """Each equality delete, once for each partition that it reaches, None: all.
 
     One that was committed while a rewrite into another spec was under way has not reached the rows there, though it was
@@ -122,11 +122,11 @@ def reaching(contents: Contents, deletes: Iterable[Content]) -> Iterator[tuple[s
             yield MOVED, file
 
 
-def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Content:
+def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> ContentFile:
     """The value of a Java file."""
     text = iceberg.file_text(table, file)
     facts = json.loads(text)
-    return Content(
+    return ContentFile(
         path=facts["file-path"],
         rows=facts["record-count"],
         bytes=facts["file-size-in-bytes"],
@@ -135,11 +135,11 @@ def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Cont
     )
 
 
-def contents_of(iceberg: Iceberg, table: Java) -> Contents:
+def contents_of(iceberg: Iceberg, table: Java) -> ContentFiles:
     """What the current snapshot consists of, read from its manifests."""
     snapshot = table.currentSnapshot()
     if snapshot is None:
-        return Contents(snapshot=None, place=str(table.location()))
+        return ContentFiles(snapshot=None, place=str(table.location()))
     io, specs, files = table.io(), table.specs(), iceberg.jvm.org.apache.iceberg.ManifestFiles
     data = [
         found
@@ -155,7 +155,7 @@ def contents_of(iceberg: Iceberg, table: Java) -> Contents:
     for file in deletes:
         if file.facts["file-format"] == PUFFIN:
             vectors[file.facts["referenced-data-file"]] = file
-    return Contents(
+    return ContentFiles(
         snapshot=int(snapshot.snapshotId()),
         place=str(table.location()),
         data=tuple(data),
@@ -167,17 +167,17 @@ def contents_of(iceberg: Iceberg, table: Java) -> Contents:
     )
 
 
-def _paths(vectors: Mapping[str, Content]) -> set[str]:
+def _paths(vectors: Mapping[str, ContentFile]) -> set[str]:
     return {vector.path for vector in vectors.values()}
 
 
-def _read(iceberg: Iceberg, table: Java, reader: Java) -> Iterable[Content]:
+def _read(iceberg: Iceberg, table: Java, reader: Java) -> Iterable[ContentFile]:
     columns = cache(partial(iceberg.columns_of_spec, table))
     with closing_java(reader):
         return [_committed(iceberg, table, file, columns) for file in iterated(reader)]
 
 
-def _committed(iceberg: Iceberg, table: Java, file: Java, columns: Callable[[int], set[int]]) -> Content:
+def _committed(iceberg: Iceberg, table: Java, file: Java, columns: Callable[[int], set[int]]) -> ContentFile:
     """`columns`: from which the partitions of a spec are made."""
     found = content_of(iceberg, table, file, int(file.dataSequenceNumber()))
     ids = set(found.facts.get("equality-ids", ()))
@@ -185,7 +185,7 @@ def _committed(iceberg: Iceberg, table: Java, file: Java, columns: Callable[[int
     return replace(found, added=int(file.fileSequenceNumber() or 0), by_key=by_key)
 
 
-def vector_of(data: Content, puffin_path: str, puffin_bytes: int, blob: Blob) -> Content:
+def vector_of(data: ContentFile, puffin_path: str, puffin_bytes: int, blob: Blob) -> ContentFile:
     """The delete file that is the vector of a data file; it has its partition and spec."""
     facts = {
         "spec-id": data.facts["spec-id"],
@@ -199,7 +199,7 @@ def vector_of(data: Content, puffin_path: str, puffin_bytes: int, blob: Blob) ->
         "content-offset": blob.offset,
         "content-size-in-bytes": blob.length,
     }
-    return Content(path=puffin_path, rows=blob.rows, bytes=blob.length, sequence=0, text=json.dumps(facts))
+    return ContentFile(path=puffin_path, rows=blob.rows, bytes=blob.length, sequence=0, text=json.dumps(facts))
 
 
 def write_bytes(table: Java, path: str, content: bytes) -> None:

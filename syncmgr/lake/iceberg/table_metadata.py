@@ -41,7 +41,7 @@ def may_be_read_later(text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
+class TableTotals:
     """What a table consists of now."""
 
     snapshot: int
@@ -55,7 +55,7 @@ class Totals:
         return self.data_files + self.delete_files
 
 
-class History(JavaApi):
+class SnapshotHistory(JavaApi):
     """The snapshots of a table of one catalog, as far back as its metadata know them."""
 
     def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
@@ -145,7 +145,7 @@ class History(JavaApi):
         ]
 
 
-class TableMetadata(History):
+class TableMetadata(SnapshotHistory):
     """Of the tables of one catalog."""
 
     def layout(self, table: Java) -> Layout:
@@ -210,7 +210,7 @@ class TableMetadata(History):
         snapshot = table.currentSnapshot()
         return None if snapshot is None else int(snapshot.snapshotId())
 
-    def current(self, table: Java) -> Totals | None:
+    def current(self, table: Java) -> TableTotals | None:
         """What the current snapshot's summary counts; None on an empty table."""
         snapshot = table.currentSnapshot()
         if snapshot is None:
@@ -220,7 +220,7 @@ class TableMetadata(History):
         def total(name: str) -> int:
             return int(summary.get(f"total-{name}") or 0)
 
-        return Totals(
+        return TableTotals(
             snapshot=int(snapshot.snapshotId()),
             data_files=total("data-files"),
             data_bytes=total("files-size"),

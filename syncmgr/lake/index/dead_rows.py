@@ -8,18 +8,18 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.puffin import vector_rows
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles
 from syncmgr.lake.index.keys import UnindexableError, local
 
 
-def read_vector(vector: Content) -> BitMap:
+def read_vector(vector: ContentFile) -> BitMap:
     """The rows that a deletion vector deletes. Raises OSError, BrokenVectorError, UnindexableError."""
     with local(vector.path).open("rb") as file:
         file.seek(vector.facts["content-offset"])
         return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
 
 
-def position_deletes(contents: Contents) -> dict[str, BitMap]:
+def position_deletes(contents: ContentFiles) -> dict[str, BitMap]:
     """The rows that position deletes reach, by data file: as the specification has it, those that are not younger, in
     their own partition and spec. Raises UnindexableError where readers differ about that.
     """

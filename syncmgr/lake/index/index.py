@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents, reaching
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles, reaching
 from syncmgr.lake.index.dead_rows import position_deletes, read_vector
-from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
+from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, KeyNumbers, Words, files_of, joined, places, rows_of
 from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys
 
 DeletedRows = dict[int, BitMap]  # rows that must vanish, by file number
-Vanished = Mapping[str | None, tuple[Keys, Words]]  # last deletes of keys, by the partition that they reach, None: all
+Vanished = Mapping[
+    str | None, tuple[KeyNumbers, Words]
+]  # last deletes of keys, by the partition that they reach, None: all
 BEYOND: Final = np.iinfo(np.int64).max
 READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held in addition to the index
 
@@ -27,9 +29,9 @@ READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held in addition t
 class IndexedFile:
     """A data file of the table. `dead`: its deleted rows, those of `vector` or of position deletes."""
 
-    content: Content
+    content: ContentFile
     dead: BitMap = field(default_factory=BitMap)
-    vector: Content | None = None
+    vector: ContentFile | None = None
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -48,8 +50,8 @@ class DeletePlan:
     rows: DeletedRows
     emptied: tuple[IndexedFile, ...]
     vectors: Mapping[int, BitMap]
-    replaced: tuple[Content, ...]
-    folded: tuple[Content, ...]
+    replaced: tuple[ContentFile, ...]
+    folded: tuple[ContentFile, ...]
 
 
 class RolledBackError(Exception):
@@ -72,7 +74,7 @@ class TableIndex:
         self.place: str | None = None
         self.lost = False
         self.pending: DeletedRows = {}
-        self.equality: tuple[Content, ...] = ()
+        self.equality: tuple[ContentFile, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -99,13 +101,13 @@ class TableIndex:
         """The present state of the table is unknown."""
         self._snapshot, self.lost = None, True
 
-    def distance(self, contents: Contents) -> int:
+    def distance(self, contents: ContentFiles) -> int:
         """How many rows must be read to follow to that state."""
         new = sum(file.rows for file in contents.data if file.path not in self.numbers)
         known = {file.path for file in self.equality}
         return new + sum(file.rows for file in contents.equality if file.path not in known)
 
-    def follow(self, contents: Contents) -> None:
+    def follow(self, contents: ContentFiles) -> None:
         """Makes it valid for another snapshot; only keys of files that are new to it are read.
 
         Raises RolledBackError, UnindexableError; then it is not valid and must be rebuilt.
@@ -114,7 +116,7 @@ class TableIndex:
         self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
         self.place = contents.place
 
-    def _take_over(self, contents: Contents) -> None:
+    def _take_over(self, contents: ContentFiles) -> None:
         dead = self._dead_rows(contents)
         self._refuse_return(contents, dead)
         self._forget(contents, dead)
@@ -125,7 +127,7 @@ class TableIndex:
         for batch in _batches(new):
             self._take_in(batch, dead, contents, vanished)
 
-    def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
+    def _dead_rows(self, contents: ContentFiles) -> dict[str, BitMap]:
         """Deleted rows of every data file whose deletes are not yet known."""
         by_position = position_deletes(contents)
         dead: dict[str, BitMap] = {}
@@ -137,7 +139,7 @@ class TableIndex:
             dead[content.path] = rows if positions is None else rows | positions
         return dead
 
-    def _is_known(self, path: str, vector: Content | None) -> bool:
+    def _is_known(self, path: str, vector: ContentFile | None) -> bool:
         if path not in self.numbers:
             return False
         file = self.files[self.numbers[path]]
@@ -145,7 +147,7 @@ class TableIndex:
             return vector is file.vector and not file.dead
         return vector.place == file.vector.place
 
-    def _refuse_return(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
+    def _refuse_return(self, contents: ContentFiles, dead: Mapping[str, BitMap]) -> None:
         """Rows that were dead and live again, after a rollback: their keys are no longer in the index."""
         there = {file.path for file in contents.data}
         left = {file.path for file in contents.equality}
@@ -156,7 +158,7 @@ class TableIndex:
                 if not dead.get(file.content.path, file.dead).issuperset(file.dead | struck):
                     raise RolledBackError
 
-    def _forget(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
+    def _forget(self, contents: ContentFiles, dead: Mapping[str, BitMap]) -> None:
         """Entries for removed files, and for rows that others deleted, lead nowhere."""
         there = {file.path for file in contents.data}
         gone = {number for path, number in self.numbers.items() if path not in there}
@@ -177,12 +179,12 @@ class TableIndex:
             mask[concerned] = True
             self.keys.move(mask, translate)
 
-    def _vanished(self, contents: Contents) -> Vanished:
+    def _vanished(self, contents: ContentFiles) -> Vanished:
         wanted = {field.id for field in self.shape.fields}
         if any(set(file.facts["equality-ids"]) != wanted for file in contents.equality):
             raise UnindexableError("another writer left equality deletes over other columns than the key")
         refuse_unknown_reach(contents)
-        groups: dict[str | None, list[Content]] = {}
+        groups: dict[str | None, list[ContentFile]] = {}
         for reach, file in reaching(contents, contents.equality):
             groups.setdefault(reach, []).append(file)
         return {reach: _last_deletes(files, self.shape) for reach, files in groups.items()}
@@ -205,9 +207,9 @@ class TableIndex:
 
     def _take_in(
         self,
-        batch: Sequence[Content],
+        batch: Sequence[ContentFile],
         dead: Mapping[str, BitMap],
-        contents: Contents,
+        contents: ContentFiles,
         vanished: Vanished,
     ) -> None:
         """New files. A key that already has a live row would exist twice: then it is undecidable which row is meant."""
@@ -225,8 +227,8 @@ class TableIndex:
         self.keys.add(keys, at)
 
     def _alive(
-        self, content: Content, keys: Keys, at: Words, deletes: Mapping[str | None, KeyIndex]
-    ) -> tuple[Keys, Words]:
+        self, content: ContentFile, keys: KeyNumbers, at: Words, deletes: Mapping[str | None, KeyIndex]
+    ) -> tuple[KeyNumbers, Words]:
         """The rows of a new file that no equality delete hits."""
         for reach in {None, *content.lies} & deletes.keys():
             alive = content.sequence >= deletes[reach].find(keys)  # NOWHERE is less than any number
@@ -234,7 +236,7 @@ class TableIndex:
             keys, at = keys.take(alive), at[alive]
         return keys, at
 
-    def _rows_of(self, content: Content, dead: BitMap, contents: Contents) -> tuple[Keys, Words]:
+    def _rows_of(self, content: ContentFile, dead: BitMap, contents: ContentFiles) -> tuple[KeyNumbers, Words]:
         keys = file_keys(content.path, self.shape)
         if len(keys) != content.rows:
             raise UnindexableError(
@@ -244,7 +246,7 @@ class TableIndex:
         alive = self.files[number].alive
         return keys.take(alive), places(number, np.flatnonzero(alive))
 
-    def number(self, content: Content, dead: BitMap, vector: Content | None) -> int:
+    def number(self, content: ContentFile, dead: BitMap, vector: ContentFile | None) -> int:
         """The lowest number that no file has: numbers of removed files are reused."""
         number = len(self.files)
         if number in self.files:
@@ -253,7 +255,7 @@ class TableIndex:
         self.numbers[content.path] = number
         return number
 
-    def strike(self, vanished: Keys | None) -> tuple[DeletePlan, Words]:
+    def strike(self, vanished: KeyNumbers | None) -> tuple[DeletePlan, Words]:
         """The strike that deletes the rows of these keys and all pending ones, and where each key was found. Changes
         nothing.
         """
@@ -273,11 +275,11 @@ class TableIndex:
             folded=self.equality,
         ), at
 
-    def vanish(self, keys: Keys) -> None:
+    def vanish(self, keys: KeyNumbers) -> None:
         """Distinct keys whose rows a commit struck."""
         self.keys.add(keys, np.full(len(keys), NOWHERE, np.int64))
 
-    def struck(self, strike: DeletePlan, vectors: Mapping[int, Content]) -> None:
+    def struck(self, strike: DeletePlan, vectors: Mapping[int, ContentFile]) -> None:
         """The commit of a strike is in the table. `vectors`: the new delete files by file number."""
         for number, dead in strike.vectors.items():
             self.files[number].dead, self.files[number].vector = dead, vectors.get(number)
@@ -304,7 +306,7 @@ class TableIndex:
         for number in files:
             del self.numbers[self.files.pop(number).content.path]
 
-    def added(self, written: Sequence[tuple[Content, Keys]]) -> None:
+    def added(self, written: Sequence[tuple[ContentFile, KeyNumbers]]) -> None:
         """Data files that the same commit added, with the keys of their rows, which no other live row has."""
         for content, keys in written:
             number = self.number(content, BitMap(), None)
@@ -344,7 +346,7 @@ def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words
     return moved
 
 
-def _last_deletes(equality: Sequence[Content], shape: KeyShape) -> tuple[Keys, Words]:
+def _last_deletes(equality: Sequence[ContentFile], shape: KeyShape) -> tuple[KeyNumbers, Words]:
     """The keys of equality deletes, sorted and distinct, each with the last sequence number that deletes it."""
     parts = [(file_keys(file.path, shape), file.sequence) for file in equality]
     keys = joined([part for part, _ in parts])
@@ -357,7 +359,7 @@ def _last_deletes(equality: Sequence[Content], shape: KeyShape) -> tuple[Keys, W
     return keys.take(first), sequences[first]
 
 
-def refuse_unknown_reach(contents: Contents) -> None:
+def refuse_unknown_reach(contents: ContentFiles) -> None:
     """Raises UnindexableError if the partition of an equality delete has no value: if its spec has nothing but what
     format v1 leaves of removed fields, it reaches all partitions, and otherwise that of NULL.
     """
@@ -366,14 +368,14 @@ def refuse_unknown_reach(contents: Contents) -> None:
         raise UnindexableError("another writer left equality deletes in a partition of NULL")
 
 
-def _looked_up(keys: Keys, sequences: Words) -> KeyIndex:
+def _looked_up(keys: KeyNumbers, sequences: Words) -> KeyIndex:
     deletes = KeyIndex()
     deletes.add(keys, sequences)
     return deletes
 
 
-def _batches(files: Sequence[Content]) -> Iterable[list[Content]]:
-    batch: list[Content] = []
+def _batches(files: Sequence[ContentFile]) -> Iterable[list[ContentFile]]:
+    batch: list[ContentFile] = []
     for file in files:
         batch.append(file)
         if sum(each.rows for each in batch) >= READ_AT_ONCE:

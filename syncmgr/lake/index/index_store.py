@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 from pyroaring import BitMap
 
-from syncmgr.lake.iceberg.snapshot_files import Content
+from syncmgr.lake.iceberg.snapshot_files import ContentFile
 from syncmgr.lake.index.index import IndexedFile, TableIndex, unsettled
-from syncmgr.lake.index.key_index import KeyIndex, Keys, Run, Words
+from syncmgr.lake.index.key_index import KeyIndex, KeyNumbers, SortedRun, Words
 from syncmgr.lake.index.keys import KeyShape
 
 VERSION: Final = 2
@@ -30,19 +30,19 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Picture:
+class IndexImage:
     """A table's index as it was at one moment; nothing in it changes any more."""
 
     snapshot: int | None
-    runs: tuple[Run, ...]
-    files: Mapping[int, tuple[Content, Content | None, bytes]]  # data file, vector, its dead rows
+    runs: tuple[SortedRun, ...]
+    files: Mapping[int, tuple[ContentFile, ContentFile | None, bytes]]  # data file, vector, its dead rows
     pending: Mapping[int, bytes]
-    equality: tuple[Content, ...]
+    equality: tuple[ContentFile, ...]
 
 
-def picture(index: TableIndex) -> Picture:
+def picture(index: TableIndex) -> IndexImage:
     """To be called while the index is not being changed; `save` may then take its time."""
-    return Picture(
+    return IndexImage(
         snapshot=index.snapshot,
         runs=index.keys.runs,
         files={n: (file.content, file.vector, file.dead.serialize()) for n, file in index.files.items()},
@@ -57,15 +57,15 @@ class IndexStore:
     def __init__(self, folder: Path, table: str) -> None:
         self._folder = folder
         self._table = table
-        self._saved: dict[int, tuple[Run, dict[str, Any]]] = {}  # by id of the run, which it keeps alive
+        self._saved: dict[int, tuple[SortedRun, dict[str, Any]]] = {}  # by id of the run, which it keeps alive
         self._writing = threading.Lock()
 
-    def save(self, taken: Picture, shape: KeyShape) -> None:
+    def save(self, taken: IndexImage, shape: KeyShape) -> None:
         """Writes only runs that were not written before. From any thread. Raises OSError."""
         with self._writing:
             self._save(taken, shape)
 
-    def _save(self, taken: Picture, shape: KeyShape) -> None:
+    def _save(self, taken: IndexImage, shape: KeyShape) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._saved = {id(run): (run, self._written(run)) for run in taken.runs}
         dead = b"".join(rows for _, _, rows in taken.files.values()) + b"".join(taken.pending.values())
@@ -91,7 +91,7 @@ class IndexStore:
         temporary.replace(self._folder / HEAD)
         self._sweep({name, HEAD, *(saved["file"] for _, saved in self._saved.values())})
 
-    def _written(self, run: Run) -> dict[str, Any]:
+    def _written(self, run: SortedRun) -> dict[str, Any]:
         if id(run) in self._saved:
             return self._saved[id(run)][1]
         arrays = [run.keys.high, run.at] + ([] if run.keys.low is None else [run.keys.low])
@@ -141,7 +141,7 @@ class IndexStore:
         self._saved = {id(run): (run, saved) for run, saved in zip(runs, head["runs"], strict=True)}
         index.keys = KeyIndex(runs)
         self._take_files(index, head)
-        index.equality = tuple(Content(**file) for file in head["equality"])
+        index.equality = tuple(ContentFile(**file) for file in head["equality"])
 
     def _take_files(self, index: TableIndex, head: Mapping[str, Any]) -> None:
         dead = (self._folder / head["dead"]["file"]).read_bytes()
@@ -150,14 +150,14 @@ class IndexStore:
         at = 0
         for number, content, vector, size in head["files"]:
             rows, at = BitMap.deserialize(dead[at : at + size]), at + size
-            known = None if vector is None else Content(**vector)
-            index.files[number] = IndexedFile(content=Content(**content), vector=known, dead=rows)
+            known = None if vector is None else ContentFile(**vector)
+            index.files[number] = IndexedFile(content=ContentFile(**content), vector=known, dead=rows)
             index.numbers[content["path"]] = number
         for number, size in head["pending"]:
             index.pending[number], at = BitMap.deserialize(dead[at : at + size]), at + size
         index.pending = unsettled(index.pending, index.files)  # earlier versions kept what was settled
 
-    def _run(self, saved: Mapping[str, Any]) -> Run:
+    def _run(self, saved: Mapping[str, Any]) -> SortedRun:
         """Mapped: only what a lookup touches is loaded into memory."""
         rows, path = saved["rows"], self._folder / saved["file"]
         if path.stat().st_size != rows * saved["arrays"] * 8:
@@ -166,10 +166,10 @@ class IndexStore:
         if zlib.crc32(data.data) != saved["crc"]:
             raise ValueError(f"{path.name} is torn")
         low = data[2] if saved["arrays"] == 3 else None
-        return Run(keys=Keys(high=data[0], low=low), at=data[1])
+        return SortedRun(keys=KeyNumbers(high=data[0], low=low), at=data[1])
 
 
-def _content(file: Content) -> dict[str, Any]:
+def _content(file: ContentFile) -> dict[str, Any]:
     return {
         "path": file.path,
         "rows": file.rows,

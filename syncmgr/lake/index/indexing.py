@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.puffin import BrokenVectorError
-from syncmgr.lake.iceberg.snapshot_files import Contents, contents_of
+from syncmgr.lake.iceberg.snapshot_files import ContentFiles, contents_of
 from syncmgr.lake.index.index import RolledBackError, TableIndex
 from syncmgr.lake.index.index_store import IndexStore, picture
 from syncmgr.lake.index.keys import UnindexableError, identifier, key_shape, seeded
@@ -35,7 +35,7 @@ SAVE_SECOND: Final = 60.0
 log = logging.getLogger(__name__)
 
 
-class State(StrEnum):
+class IndexState(StrEnum):
     """What SHOW says of an index."""
 
     READY = "ready"
@@ -47,7 +47,7 @@ class State(StrEnum):
 class Standing:
     """What SHOW says; `missing`: keys that were updated or deleted at the source and had no row here."""
 
-    state: State
+    state: IndexState
     reason: str | None
     rows: int
     bytes: int
@@ -56,7 +56,7 @@ class Standing:
     missing: int
 
 
-class Budget:
+class IndexBudget:
     """The memory of all indexes together. `most`: bytes; 0: there are none."""
 
     def __init__(self, most: Callable[[], int]) -> None:
@@ -84,7 +84,7 @@ class Indexing:
     """The index of one table. The holder of `lock` may use it and commit to the table; `follow_up` takes it itself."""
 
     def __init__(
-        self, folder: Path, budget: Budget, name: str = "", clock: Callable[[], float] = time.monotonic
+        self, folder: Path, budget: IndexBudget, name: str = "", clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`folder`: of all indexes. `name`: of the table; two tables of one UUID, as another engine registers them,
         have an index each.
@@ -95,7 +95,7 @@ class Indexing:
         self._index: TableIndex | None = None
         self._store: IndexStore | None = None
         self._table = ""
-        self._state = State.BUILDING
+        self._state = IndexState.BUILDING
         self._reason: str | None = None
         self._off_until = 0.0
         self._identifier: tuple[Field, ...] | None = None  # of the table as last seen
@@ -107,7 +107,7 @@ class Indexing:
         """The index, valid for the table's current snapshot; None: equality deletes have to be used."""
         if self._aside or self._rests(iceberg, table):
             return None
-        if self._state is State.BUILDING and self._index is not None:
+        if self._state is IndexState.BUILDING and self._index is not None:
             return None  # the builder works on it without the lock
         try:
             index = self._opened(iceberg, table)
@@ -121,19 +121,19 @@ class Indexing:
 
     def _rests(self, iceberg: Iceberg, table: Java) -> bool:
         """Whether it was given up a short time ago, for a table that had the same key."""
-        off = self._state is State.OFF and self._clock() < self._off_until
+        off = self._state is IndexState.OFF and self._clock() < self._off_until
         return off and self._identifier in {None, identifier(iceberg.layout(table))}
 
     def _holds(self, index: TableIndex, table: Java) -> bool:
         snapshot = table.currentSnapshot()
         current = None if snapshot is None else int(snapshot.snapshotId())
         is_there = index.snapshot == current and index.place == str(table.location())
-        return self._state is State.READY and not index.lost and is_there
+        return self._state is IndexState.READY and not index.lost and is_there
 
-    def _brought(self, index: TableIndex, contents: Contents) -> TableIndex | None:
+    def _brought(self, index: TableIndex, contents: ContentFiles) -> TableIndex | None:
         """The index at these contents, if that costs little."""
         if index.distance(contents) * index.shape.row_bytes > AT_ONCE_BYTES:
-            self._state = State.BUILDING
+            self._state = IndexState.BUILDING
             return None
         with self._undone_if_it_fails():
             self._follow(index, contents)
@@ -156,7 +156,7 @@ class Indexing:
         """The index of exactly this table, as it was saved, or an empty one."""
         name = str(table.uuid())
         if name != self._table:
-            self._index, self._table, self._state = None, name, State.BUILDING
+            self._index, self._table, self._state = None, name, IndexState.BUILDING
             self._store = IndexStore(self._folder_of(name), name)
         layout = iceberg.layout(table)
         self._identifier = identifier(layout)
@@ -174,11 +174,11 @@ class Indexing:
                 earlier.rename(own)
         return own
 
-    def _follow(self, index: TableIndex, contents: Contents) -> None:
+    def _follow(self, index: TableIndex, contents: ContentFiles) -> None:
         size = index.nbytes + index.distance(contents) * index.shape.row_bytes
         self._budget.claim(self, size)
         index.follow(contents)
-        self._state, self._reason = State.READY, None
+        self._state, self._reason = IndexState.READY, None
 
     @contextmanager
     def moving(self, missing: int) -> Iterator[None]:
@@ -193,21 +193,21 @@ class Indexing:
 
     def lost(self) -> None:
         """A commit whose outcome is unknown: the next one checks the table."""
-        if self._index is not None and self._state is State.READY:
+        if self._index is not None and self._state is IndexState.READY:
             self._index.lose()
 
     def give_up(self, error: Exception) -> None:
         """No index for some time; the epochs write equality deletes."""
         with self.lock:
-            if (self._state, self._reason) != (State.OFF, str(error)):
+            if (self._state, self._reason) != (IndexState.OFF, str(error)):
                 log.warning("no key index for table %s: %s", self._table, error)
             self._begin_anew()
-            self._state, self._reason = State.OFF, str(error)
+            self._state, self._reason = IndexState.OFF, str(error)
             self._off_until = self._clock() + RETRY_SECOND
 
     def _begin_anew(self) -> None:
         with self.lock:
-            self._index, self._state = None, State.BUILDING
+            self._index, self._state = None, IndexState.BUILDING
             self._budget.release(self)
             if self._store is not None:
                 self._store.drop()
@@ -238,12 +238,12 @@ class Indexing:
     @property
     def is_behind(self) -> bool:
         """Whether `follow_up` has something to do."""
-        return self._state is State.BUILDING and self._index is not None
+        return self._state is IndexState.BUILDING and self._index is not None
 
     def follow_up(self, iceberg: Iceberg, load: Callable[[], Java]) -> None:
         """Builds the index while commits go on with equality deletes, and the last step under the lock."""
         index = self._index
-        if index is None or self._state is not State.BUILDING:
+        if index is None or self._state is not IndexState.BUILDING:
             return
         with self._undone_if_it_fails():
             self._build(index, iceberg, load)
@@ -263,7 +263,7 @@ class Indexing:
         """Writes the index to disk if it moved and that is some time ago, or `now`. Raises OSError."""
         with self.lock:
             index, (at, snapshot) = self._index, self._saved
-            if index is None or self._state is not State.READY or index.snapshot in {None, snapshot}:
+            if index is None or self._state is not IndexState.READY or index.snapshot in {None, snapshot}:
                 return
             if not now and self._clock() - at < SAVE_SECOND:
                 return

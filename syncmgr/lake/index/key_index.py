@@ -20,7 +20,7 @@ MOST_RUNS: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Keys:
+class KeyNumbers:
     """Keys as numbers: the exact value of a single integer key, otherwise both halves of a 128-bit hash."""
 
     high: Words
@@ -29,9 +29,9 @@ class Keys:
     def __len__(self) -> int:
         return len(self.high)
 
-    def take(self, which: NDArray[np.bool_] | Words) -> "Keys":
+    def take(self, which: NDArray[np.bool_] | Words) -> "KeyNumbers":
         """Those of a mask or of positions."""
-        return Keys(high=self.high[which], low=None if self.low is None else self.low[which])
+        return KeyNumbers(high=self.high[which], low=None if self.low is None else self.low[which])
 
     def order(self) -> Words:
         """The positions that sort them; equal keys stay in order."""
@@ -48,10 +48,10 @@ class Keys:
         return same
 
 
-def joined(parts: list[Keys]) -> Keys:
+def joined(parts: list[KeyNumbers]) -> KeyNumbers:
     """Concatenated. At least one part."""
     low = None if parts[0].low is None else np.concatenate([part.low for part in parts if part.low is not None])
-    return Keys(high=np.concatenate([part.high for part in parts]), low=low)
+    return KeyNumbers(high=np.concatenate([part.high for part in parts]), low=low)
 
 
 def places(file: int, rows: Words) -> Words:
@@ -75,10 +75,10 @@ def rows_of(at: Words) -> NDArray[np.uint32]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class SortedRun:
     """Sorted distinct keys and their places; NOWHERE: a removed key, which hides older runs."""
 
-    keys: Keys
+    keys: KeyNumbers
     at: Words
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class Run:
         return self.keys.high.nbytes + low + self.at.nbytes
 
 
-def _found(run: Keys, keys: Keys) -> tuple[NDArray[np.bool_], Words]:
+def _found(run: KeyNumbers, keys: KeyNumbers) -> tuple[NDArray[np.bool_], Words]:
     """Which keys a run has, and where in it. Hashes that agree in one half are distinguished by the other."""
     at = np.searchsorted(run.high, keys.high).astype(np.int64)
     hit = at < len(run)
@@ -108,29 +108,30 @@ def _found(run: Keys, keys: Keys) -> tuple[NDArray[np.bool_], Words]:
     return hit, at
 
 
-def merged(new: Run, old: Run, *, oldest: bool) -> Run:
+def merged(new: SortedRun, old: SortedRun, *, oldest: bool) -> SortedRun:
     """Both merged; `new` wins. `oldest`: nothing is below, so removed keys need no entry."""
     kept = np.ones(len(old), np.bool_)
     hit, at = _found(old.keys, new.keys)
     kept[at[hit]] = False
     if oldest:
         there = new.at != NOWHERE
-        new = Run(keys=new.keys.take(there), at=new.at[there])
+        new = SortedRun(keys=new.keys.take(there), at=new.at[there])
         kept &= old.at != NOWHERE
-    old = Run(keys=old.keys.take(kept), at=old.at[kept])
+    old = SortedRun(keys=old.keys.take(kept), at=old.at[kept])
     target = np.searchsorted(old.keys.high, new.keys.high)
     low = None
     if old.keys.low is not None and new.keys.low is not None:
         low = np.insert(old.keys.low, target, new.keys.low)
-    return Run(
-        keys=Keys(high=np.insert(old.keys.high, target, new.keys.high), low=low), at=np.insert(old.at, target, new.at)
+    return SortedRun(
+        keys=KeyNumbers(high=np.insert(old.keys.high, target, new.keys.high), low=low),
+        at=np.insert(old.at, target, new.at),
     )
 
 
 class KeyIndex:
     """Not thread-safe. `runs`: newest first; none of them is ever changed, only replaced."""
 
-    def __init__(self, runs: tuple[Run, ...] = ()) -> None:
+    def __init__(self, runs: tuple[SortedRun, ...] = ()) -> None:
         self.runs = runs
 
     def __len__(self) -> int:
@@ -141,7 +142,7 @@ class KeyIndex:
     def nbytes(self) -> int:
         return sum(run.nbytes for run in self.runs)
 
-    def find(self, keys: Keys) -> Words:
+    def find(self, keys: KeyNumbers) -> Words:
         """The place of each key, NOWHERE if it has none."""
         found = np.full(len(keys), NOWHERE, np.int64)
         left = np.arange(len(keys), dtype=np.int64)
@@ -153,12 +154,12 @@ class KeyIndex:
                 break
         return found
 
-    def add(self, keys: Keys, at: Words) -> None:
+    def add(self, keys: KeyNumbers, at: Words) -> None:
         """Distinct keys and where each is from now on, NOWHERE for a removed one."""
         if not len(keys):
             return
         order = keys.order()
-        self.runs = (Run(keys=keys.take(order), at=at[order]), *self.runs)
+        self.runs = (SortedRun(keys=keys.take(order), at=at[order]), *self.runs)
         while len(self.runs) > 1 and (len(self.runs[0]) * 2 > len(self.runs[1]) or len(self.runs) > MOST_RUNS):
             self._merge()
 
@@ -173,13 +174,13 @@ class KeyIndex:
         if self.runs:
             [run] = self.runs
             there = run.at != NOWHERE
-            self.runs = (run if there.all() else Run(keys=run.keys.take(there), at=run.at[there]),)
+            self.runs = (run if there.all() else SortedRun(keys=run.keys.take(there), at=run.at[there]),)
 
     def move(self, files: NDArray[np.bool_], translate: Callable[[Words], Words]) -> None:
         """New places for every entry in a file f with files[f]; NOWHERE if the row no longer exists."""
         self.runs = tuple(_moved(run, files, translate) for run in self.runs)
 
-    def entries(self) -> Iterator[tuple[Keys, Words]]:
+    def entries(self) -> Iterator[tuple[KeyNumbers, Words]]:
         """Every key that has a row, once, in pieces."""
         for number, run in enumerate(self.runs):
             there = run.at != NOWHERE
@@ -188,7 +189,7 @@ class KeyIndex:
             yield run.keys.take(there), run.at[there]
 
 
-def _moved(run: Run, files: NDArray[np.bool_], translate: Callable[[Words], Words]) -> Run:
+def _moved(run: SortedRun, files: NDArray[np.bool_], translate: Callable[[Words], Words]) -> SortedRun:
     numbers = files_of(run.at)
     known = (numbers >= 0) & (numbers < len(files))
     concerned = np.flatnonzero(known)[files[numbers[known]]]
@@ -196,4 +197,4 @@ def _moved(run: Run, files: NDArray[np.bool_], translate: Callable[[Words], Word
         return run
     at = np.array(run.at)
     at[concerned] = translate(at[concerned])
-    return Run(keys=run.keys, at=at)
+    return SortedRun(keys=run.keys, at=at)

@@ -23,7 +23,7 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.job.types.folding import folded_name
 from syncmgr.lake.iceberg.layout import Field, Layout
-from syncmgr.lake.index.key_index import Keys, Words, joined
+from syncmgr.lake.index.key_index import KeyNumbers, Words, joined
 
 FIELD_ID: Final = b"PARQUET:field_id"
 EXACT: Final = frozenset({"int", "long"})  # Iceberg's types whose single key needs no hash
@@ -89,13 +89,13 @@ class EpochKeys:
     `complete`: no change has a NULL key.
     """
 
-    keys: Keys
+    keys: KeyNumbers
     known: NDArray[np.bool_]
     last: Words
     live: NDArray[np.bool_]
     complete: bool
 
-    def images(self) -> tuple[Words, Keys]:
+    def images(self) -> tuple[Words, KeyNumbers]:
         """The changes that leave a row, and the keys of them: sorted by number keys, by time where keys are hashes."""
         last, keys = self.last[self.live], self.keys.take(self.live)
         if keys.low is None:
@@ -135,7 +135,7 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
     )
 
 
-def inserted_keys(parts: list[Keys]) -> EpochKeys:
+def inserted_keys(parts: list[KeyNumbers]) -> EpochKeys:
     """Of rows whose keys all differ, none of which is known to have existed."""
     keys = joined(parts)
     order = keys.order()
@@ -154,7 +154,7 @@ def _plain(expression: str) -> str:
     return expression[1:-1].replace("``", "`")
 
 
-def file_keys(path: str, shape: KeyShape) -> Keys:
+def file_keys(path: str, shape: KeyShape) -> KeyNumbers:
     """The key of every row of a data file, in its order. Raises UnindexableError, OSError, ArrowInvalid."""
     with pq.ParquetFile(local(path), memory_map=True) as file:
         ids = {int(column.metadata[FIELD_ID]): column.name for column in file.schema_arrow if _has_id(column)}
@@ -181,15 +181,15 @@ def local(location: str) -> Path:
     return Path(f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest)
 
 
-def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> Keys:
+def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> KeyNumbers:
     """Equal keys give equal numbers, whether they come from a segment or from a data file."""
     if shape.exact:
-        return Keys(high=_integers(columns[0]))
+        return KeyNumbers(high=_integers(columns[0]))
     parts = [_bytes(column, field.type) for column, field in zip(columns, shape.fields, strict=True)]
     rows: Iterable[bytes] = parts[0] if len(parts) == 1 else map(_join, zip(*parts, strict=True))
     digests = b"".join(xxhash.xxh3_128_digest(row, seed=shape.seed) for row in rows)
     halves = np.frombuffer(digests, ">i8").reshape(-1, 2).astype(np.int64)
-    return Keys(high=np.ascontiguousarray(halves[:, 0]), low=np.ascontiguousarray(halves[:, 1]))
+    return KeyNumbers(high=np.ascontiguousarray(halves[:, 0]), low=np.ascontiguousarray(halves[:, 1]))
 
 
 def _join(parts: tuple[bytes, ...]) -> bytes:

@@ -17,7 +17,7 @@ from typing import IO, Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import lock_of
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.jars import COMPLETE, MYSQL_DRIVER, OF_THE_LAKE, Package, digest
+from syncmgr.lake.spark.jars import COMPLETE, MYSQL_DRIVER, OF_THE_LAKE, JarPackage, digest
 
 LOCK: Final = "lock"
 UNFINISHED: Final = ".fetching-"
@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
-class Jars:
+class JarCache:
     """Those of one lake. Every method may be called from any thread.
 
     They raise JARS_MISSING, JAR_ALTERED, NOT_WRITABLE, JAVA_MISSING; LAKE_STARTING if the JVM that fetches was killed.
@@ -59,7 +59,7 @@ class Jars:
         if process is not None:
             process.kill()
 
-    def _ours(self, packages: Sequence[Package], progress: Progress) -> list[Path]:
+    def _ours(self, packages: Sequence[JarPackage], progress: Progress) -> list[Path]:
         found = self._found(packages)
         if len(found) < len(packages):
             with self._alone(progress):
@@ -68,11 +68,11 @@ class Jars:
             found = self._found(packages)
         return [found[package] for package in packages]
 
-    def _found(self, packages: Sequence[Package]) -> dict[Package, Path]:
+    def _found(self, packages: Sequence[JarPackage]) -> dict[JarPackage, Path]:
         whole = ((package, self._folders.whole(package)) for package in packages)
         return {package: path for package, path in whole if path is not None}
 
-    def _fetch(self, packages: Sequence[Package], progress: Progress) -> None:
+    def _fetch(self, packages: Sequence[JarPackage], progress: Progress) -> None:
         """Into a separate folder: Ivy trusts whatever it finds in an old one."""
         if not packages:
             return
@@ -153,7 +153,7 @@ def _open_as(folder: Path, path: Path, bits: int) -> None:
         path.chmod(folder.stat().st_mode & bits | 0o600)
 
 
-def _check(package: Package, fetched: Path) -> None:
+def _check(package: JarPackage, fetched: Path) -> None:
     found = digest(fetched)
     if found != package.sha256:
         expected, name = package.sha256, package.file

@@ -15,7 +15,7 @@ COMPLETE: Final = "complete"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Package:
+class JarPackage:
     """One jar of ours. `name`: as Maven knows it. `licence`: in the words of its POM."""
 
     name: str
@@ -35,24 +35,24 @@ class Package:
 
 
 OF_THE_LAKE: Final = (
-    Package(
+    JarPackage(
         name="org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
         sha256="3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82",
         licence="The Apache Software License, Version 2.0",
     ),
-    Package(
+    JarPackage(
         name="org.xerial:sqlite-jdbc:3.50.3.0",
         sha256="a3f53a2aa15ae9425a9e793bbe9c8e5288febeb4b65ef5c1a4e80d4c2045cf08",
         licence="The Apache Software License, Version 2.0",
     ),
-    Package(
+    JarPackage(
         name="com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
         sha256="e0cc30fb0531eb0b59468dc0abf5b257533d2365b5e9f45e795edd707aa78c62",
         licence="Apache-2.0",
     ),
 )
 # Under another licence than the rest, so only users who want the rows of a MySQL server get it.
-MYSQL_DRIVER: Final = Package(
+MYSQL_DRIVER: Final = JarPackage(
     name="com.mysql:mysql-connector-j:9.5.0",
     sha256="f2ca3dfaf00d4aa311470db7ea3051962944ba0cb60005a2f75467549c39f425",
     licence="The GNU General Public License, v2 with Universal FOSS Exception, v1.0",
@@ -68,11 +68,11 @@ class JarFolders:
     own: Path
     older: Path
 
-    def whole(self, package: Package) -> Path | None:
+    def whole(self, package: JarPackage) -> Path | None:
         """Where there is an intact one."""
         return next((path for path in self.places(package) if digest(path) == package.sha256), None)
 
-    def places(self, package: Package) -> Iterator[Path]:
+    def places(self, package: JarPackage) -> Iterator[Path]:
         yield self.own / package.file
         for folder in (self.own, self.older):
             yield from sorted(folder.glob(f"*/jars/{package.ivy_file}"))

@@ -18,7 +18,7 @@ from syncmgr.lake.spark import jvm
 FAILURE_SECOND: Final = 4.0  # less than the wait before a table is retried
 
 
-class Driver:
+class JdbcDriver:
     """MySQL's, which a JVM does not load until rows of a source are needed. Any thread."""
 
     def __init__(self, bring: Callable[[], Path]) -> None:

@@ -181,7 +181,7 @@ def _causes(error: Py4JJavaError) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class AnalyzedPlan:
     """An analyzed plan: its operators from the top, as long as each has one child, its text, and in Spark's JSON what
     the topmost computes.
     """
@@ -198,7 +198,7 @@ def parsed(session: SparkSession, expression: str) -> str:
     return str(parser.parseExpression(expression).toJSON())
 
 
-def analyzed(frame: DataFrame) -> Plan:
+def analyzed(frame: DataFrame) -> AnalyzedPlan:
     plan: Java = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - this module is the way to it
     operators, below = [], plan
     while below is not None:
@@ -206,7 +206,7 @@ def analyzed(frame: DataFrame) -> Plan:
         children = below.children()
         below = children.head() if children.size() == 1 else None
     expressions = plan.expressions()
-    return Plan(
+    return AnalyzedPlan(
         operators=tuple(operators),
         deterministic=bool(plan.deterministic()),
         text=str(plan.toString()),

@@ -18,7 +18,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS, begin_job_group, cancel_job_grou
 Key = tuple[str, int]  # the chunk's plan and number
 
 
-class Readings:
+class ChunkReads:
     """Those of one lake. Safe to use from any thread."""
 
     def __init__(self) -> None:

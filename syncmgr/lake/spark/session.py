@@ -16,7 +16,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import is_secret
 from syncmgr.job import backoff
 from syncmgr.lake.spark import jvm, launch
-from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.fetching import JarCache
 
 START_TIMEOUT_SECOND: Final = 600.0
 STOP_GRACE_SECOND: Final = 5.0
@@ -30,7 +30,7 @@ class Session:
 
     def __init__(self, place: launch.LakePlace, progress: Callable[[str], None]) -> None:
         self._place = place
-        self.jars = Jars(place)
+        self.jars = JarCache(place)
         self._report = progress
         self._changed = threading.Condition()
         self._stopping = threading.Event()

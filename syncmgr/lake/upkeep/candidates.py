@@ -17,7 +17,7 @@ IDLE_BYTES: Final = 32 * 1024 * 1024  # of an idle partition's small files: less
 IDLE_SHARE: Final = 1 / 64  # of them that has to be new or dead, so that no byte is rewritten too often
 
 
-class Calm(Enum):
+class IdleTime(Enum):
     """How long there was no commit to the table."""
 
     BUSY = "busy"
@@ -26,11 +26,11 @@ class Calm(Enum):
 
 
 # opening a file costs a reader some milliseconds, rewriting eight a tenth of a second
-FEWEST_FILES: Final[Mapping[Calm, int]] = {Calm.BUSY: 8, Calm.QUIET: 4, Calm.IDLE: 4}
+FEWEST_FILES: Final[Mapping[IdleTime, int]] = {IdleTime.BUSY: 8, IdleTime.QUIET: 4, IdleTime.IDLE: 4}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
+class CompactionCandidate:
     """A data file: `partition` separates those that must not be joined; `dead` of its `rows` are deleted."""
 
     number: int
@@ -44,7 +44,7 @@ class Candidate:
         return self.bytes * (self.rows - self.dead) // max(self.rows, 1)
 
 
-def groups(files: Sequence[Candidate], calm: Calm = Calm.BUSY) -> list[list[Candidate]]:
+def groups(files: Sequence[CompactionCandidate], calm: IdleTime = IdleTime.BUSY) -> list[list[CompactionCandidate]]:
     """Files to be rewritten as one each, by partition.
 
     A file joins only if the smaller ones together are as big, so that a big one is not rewritten again and again for a
@@ -54,14 +54,14 @@ def groups(files: Sequence[Candidate], calm: Calm = Calm.BUSY) -> list[list[Cand
     for partition in sorted({file.partition for file in files}):
         here = [file for file in files if file.partition == partition]
         small = [file for file in here if file.bytes < SMALL_BYTES]
-        if calm is Calm.IDLE and _is_dirty(small):
+        if calm is IdleTime.IDLE and _is_dirty(small):
             found.append(small)
             here = [file for file in here if file.bytes >= SMALL_BYTES]
         found += [group for group in _groups(here) if len(group) >= FEWEST_FILES[calm] or _is_wasteful(group)]
     return found
 
 
-def _is_dirty(files: Sequence[Candidate]) -> bool:
+def _is_dirty(files: Sequence[CompactionCandidate]) -> bool:
     """Whether few bytes would be one clean file that are now in several files, or partly dead."""
     live = [file.live_bytes for file in files]
     if not files or sum(file.bytes for file in files) > IDLE_BYTES:
@@ -70,9 +70,9 @@ def _is_dirty(files: Sequence[Candidate]) -> bool:
     return sum(live) - max(live) > IDLE_SHARE * sum(live) or dead > IDLE_SHARE * rows
 
 
-def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
+def _groups(files: Sequence[CompactionCandidate]) -> list[list[CompactionCandidate]]:
     small = sorted((file for file in files if file.bytes < SMALL_BYTES), key=lambda file: file.live_bytes)
-    result: list[list[Candidate]] = [[]]
+    result: list[list[CompactionCandidate]] = [[]]
     weight = 0
     for file in small:
         if file.live_bytes > max(weight, TINY_BYTES) and not _is_wasteful([file]):
@@ -85,5 +85,5 @@ def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
     return result + [[file] for file in files if file.bytes >= SMALL_BYTES]
 
 
-def _is_wasteful(group: Sequence[Candidate]) -> bool:
+def _is_wasteful(group: Sequence[CompactionCandidate]) -> bool:
     return sum(file.dead for file in group) > DEAD_SHARE * sum(file.rows for file in group)

@@ -22,8 +22,8 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.puffin import puffin
 from syncmgr.lake.iceberg.snapshot_files import (
-    Content,
-    Contents,
+    ContentFile,
+    ContentFiles,
     content_of,
     contents_of,
     head_of,
@@ -36,7 +36,7 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import NOWHERE, Words
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
-from syncmgr.lake.upkeep.candidates import Calm, Candidate, groups
+from syncmgr.lake.upkeep.candidates import CompactionCandidate, IdleTime, groups
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024  # of Arrow's memory
 
@@ -44,7 +44,7 @@ FirstIds = Mapping[str, int | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Copied:
+class RewrittenGroup:
     """Files of one group in the state in which they were copied, and the file that holds their live rows."""
 
     numbers: tuple[int, ...]
@@ -56,7 +56,9 @@ class Copied:
 class Compaction:
     """One compaction of one table of format v3 whose index is valid."""
 
-    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, calm: Calm = Calm.BUSY) -> None:
+    def __init__(
+        self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, calm: IdleTime = IdleTime.BUSY
+    ) -> None:
         self._iceberg, self._db, self._name = iceberg, db, table
         self._indexing, self._calm = indexing, calm
 
@@ -84,7 +86,9 @@ class Compaction:
                 rewritten += self._swap(copied)
         return rewritten
 
-    def _copy(self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java, first: FirstIds) -> Copied:
+    def _copy(
+        self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java, first: FirstIds
+    ) -> RewrittenGroup:
         folder = f"{table.location()}/data/compact-{uuid.uuid4()}"
         try:
             return copy(group, layout, folder, self._iceberg.codec(table), first)
@@ -92,11 +96,11 @@ class Compaction:
             self._iceberg.delete(folder)
             raise
 
-    def _swap(self, copied: Copied) -> int:
+    def _swap(self, copied: RewrittenGroup) -> int:
         """Under the lock. Gives way if there is no index any more, or none of the files."""
         table, folder = self._iceberg.load(self._db, self._name), _folder(copied.path)
         index = self._indexing.usable(self._iceberg, table)
-        swap = None if index is None or index.equality else Swap(self._iceberg, table, index, copied)
+        swap = None if index is None or index.equality else RewriteCommit(self._iceberg, table, index, copied)
         if index is None or swap is None or not swap.possible:
             self._iceberg.delete(folder)
             return 0
@@ -118,12 +122,12 @@ class Compaction:
         return may_have(self._iceberg, self._db, self._name, name_of(folder), before)
 
 
-class Swap:
+class RewriteCommit:
     """The commit that replaces several files by one. `there`: numbers of those that are still in the table; of the
     others every row was deleted, or moved by another engine.
     """
 
-    def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: Copied) -> None:
+    def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: RewrittenGroup) -> None:
         self._iceberg, self._table, self._index, self._copied = iceberg, table, index, copied
         self._places = dict(zip(copied.numbers, _new_rows(copied.files), strict=True))
         self.there = {
@@ -135,7 +139,7 @@ class Swap:
         }
         self._dead = self._deleted_meanwhile()
         self._added: Java = None
-        self._vector: Content | None = None
+        self._vector: ContentFile | None = None
 
     @property
     def possible(self) -> bool:
@@ -159,7 +163,7 @@ class Swap:
         rewrite.set(UPKEEP_MARK, "compact").set(FILES_MARK, name_of(_folder(self._copied.path)))
         rewrite.commit()
 
-    def _java(self, content: Content) -> Java:
+    def _java(self, content: ContentFile) -> Java:
         return self._iceberg.file_of(self._table.specs(), content.text)
 
     def _add(self, rewrite: Java) -> None:
@@ -202,16 +206,16 @@ class Swap:
         self._index.move_rows({old: self._places[old] for old in self.there}, number)
 
 
-def first_ids(contents: Contents) -> FirstIds:
+def first_ids(contents: ContentFiles) -> FirstIds:
     """The id of the first row of each data file, as format v3 assigns them at a commit."""
     return {file.path: file.facts.get("first-row-id") for file in contents.data}
 
 
-def candidates(index: TableIndex, calm: Calm) -> list[list[Candidate]]:
+def candidates(index: TableIndex, calm: IdleTime) -> list[list[CompactionCandidate]]:
     """What is worth rewriting now."""
     return groups(
         [
-            Candidate(
+            CompactionCandidate(
                 number=number,
                 partition=file.content.partition,
                 bytes=file.content.bytes,
@@ -242,7 +246,9 @@ def _new_rows(files: Sequence[IndexedFile]) -> Iterator[Words]:
         base += int(alive.sum())
 
 
-def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str, first: FirstIds) -> Copied:
+def copy(
+    group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str, first: FirstIds
+) -> RewrittenGroup:
     """The live rows of some files, in their order, as one new file in `folder`. `first`: the id of each file's first
     row. Raises OSError, UnindexableError.
     """
@@ -261,7 +267,7 @@ def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, 
         for file in files:
             rows += _copy_file(file, schema, together, first.get(file.content.path))
         together.write()
-    return Copied(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
+    return RewrittenGroup(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
 
 
 class _RowGroups:

@@ -24,7 +24,7 @@ from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.iceberg.puffin import vector_rows
-from syncmgr.lake.iceberg.snapshot_files import MOVED, Content, Contents, contents_of, reaching, read_bytes
+from syncmgr.lake.iceberg.snapshot_files import MOVED, ContentFile, ContentFiles, contents_of, reaching, read_bytes
 from syncmgr.lake.index.dead_rows import position_deletes
 from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.indexing import Indexing
@@ -97,7 +97,7 @@ class Fold:
             deletion.committed(self._indexing, table, name, [], count_missing=False)
         return folded
 
-    def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> DeletedRows:
+    def _found(self, table: Java, key: Key, gone: list[ContentFile], contents: ContentFiles) -> DeletedRows:
         """The rows that equality deletes hit, by the position of their file among the data files."""
         hit, reaches = self._iceberg.hit_paths(table), list(reaching(contents, gone))
         moved = any(reach == MOVED for reach, _ in reaches)
@@ -131,7 +131,7 @@ class Fold:
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, Content]]) -> DataFrame:
+    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, ContentFile]]) -> DataFrame:
         """Each vanished key once for each partition that is reached, with the last moment at which it vanished."""
         sequences = self._frame(
             [(at, file.sequence, reach) for reach, file in reaches for at in self._iceberg.spark_paths(file.path)],
@@ -151,7 +151,7 @@ class Fold:
         arrays = [*(pa.array(column, pa.int64()) for column in numbers), pa.array(partition, pa.string())]
         return self._session.createDataFrame(pa.table([pa.array(at, pa.string()), *arrays], names=["at", *names]))
 
-    def _read(self, key: Key, files: list[Content]) -> DataFrame:
+    def _read(self, key: Key, files: list[ContentFile]) -> DataFrame:
         """The key columns under names of ours, found by field id: a column may have been renamed since."""
         other = next((file for file in files if file.facts["file-format"] != "parquet"), None)
         if other is not None:
@@ -159,14 +159,14 @@ class Fold:
         return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
 
 
-def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
+def without_keys(table: Java, contents: ContentFiles, shape: KeyShape) -> TableIndex:
     """Data files by position, with the rows that their vectors delete, but no keys."""
     index = TableIndex(shape)
     index.advanced(None, contents.snapshot, lambda: _fill(index, table, contents))
     return index
 
 
-def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
+def _fill(index: TableIndex, table: Java, contents: ContentFiles) -> None:
     by_position = position_deletes(contents)  # a vector takes their place: it must have their rows, too
     for number, file in enumerate(contents.data):
         vector = contents.vectors.get(file.path)
@@ -191,12 +191,12 @@ def key_schema(key: Key) -> StructType:
     return StructType(fields)
 
 
-def equals_by(file: Content) -> set[int]:
+def equals_by(file: ContentFile) -> set[int]:
     """The columns by which an equality delete finds its rows."""
     return set(file.facts["equality-ids"])
 
 
-def foldable(layout: Layout, equality: Sequence[Content]) -> Key:
+def foldable(layout: Layout, equality: Sequence[ContentFile]) -> Key:
     """Columns by which some equality deletes find their rows: the table's identifier, or what it was before another
     engine changed it. None of them is NULL, which is equal to itself there and not in a join. Empty: there are none.
     """

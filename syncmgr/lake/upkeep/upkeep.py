@@ -23,13 +23,13 @@ from syncmgr.job.channel.description import quoted
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.cures import as_argument, in_catalog
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.table_metadata import CODEC, Totals, common_codec
+from syncmgr.lake.iceberg.table_metadata import CODEC, TableTotals, common_codec
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, text_of, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.target.own_properties import refuse_long_waits, refuse_no_removal, refuse_unreadable
-from syncmgr.lake.upkeep.candidates import Calm
+from syncmgr.lake.upkeep.candidates import IdleTime
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.orphans import remove_orphans, stamp
@@ -91,7 +91,7 @@ class Situation:
     `pressing`: whether the index says that files should be rewritten, which then disturbs no commit; None: no index.
     """
 
-    totals: Totals
+    totals: TableTotals
     quiet: float
     since: Mapping[Kind, float]
     compacted_files: int
@@ -244,9 +244,9 @@ class TableUpkeep:
         """Seconds since the last commit; 0 during one."""
         return 0.0 if self._commits else self._clock() - self._committed_at
 
-    def _calm(self) -> Calm:
+    def _calm(self) -> IdleTime:
         quiet = self._quiet()
-        return Calm.IDLE if quiet >= IDLE_SECOND else Calm.QUIET if quiet >= QUIET_SECOND else Calm.BUSY
+        return IdleTime.IDLE if quiet >= IDLE_SECOND else IdleTime.QUIET if quiet >= QUIET_SECOND else IdleTime.BUSY
 
     def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
         """Also opens the index of a table without a commit since the start."""
@@ -256,7 +256,7 @@ class TableUpkeep:
             index = self.indexing.usable(iceberg, table)
             return None if index is None else bool(candidates(index, self._calm()))
 
-    def _is_left(self, totals: Totals) -> bool:
+    def _is_left(self, totals: TableTotals) -> bool:
         """Whether Spark would rewrite nothing of what the index suggests, as was the case the last time."""
         return self._rest.files is not None and abs(totals.files - self._rest.files) < MIN_INPUT_FILES
 

@@ -18,8 +18,8 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.lake.iceberg.ancestry import REWRITES
 from syncmgr.lake.iceberg.layout import Field, JsonValue, Layout, PartitionField, Snapshot
-from syncmgr.lake.iceberg.snapshot_files import Content
-from syncmgr.lake.iceberg.table_metadata import Totals
+from syncmgr.lake.iceberg.snapshot_files import ContentFile
+from syncmgr.lake.iceberg.table_metadata import TableTotals
 
 LAYOUT = Layout(
     schema_id=0,
@@ -531,9 +531,9 @@ class IcebergModel:
         snap = table.currentSnapshot()
         return None if snap is None else snap.id
 
-    def current(self, table: Table) -> Totals | None:
+    def current(self, table: Table) -> TableTotals | None:
         snap = table.currentSnapshot()
-        return snap and Totals(snapshot=snap.id, data_files=0, data_bytes=0, delete_files=0, equality_deletes=0)
+        return snap and TableTotals(snapshot=snap.id, data_files=0, data_bytes=0, delete_files=0, equality_deletes=0)
 
     def delete(self, *paths: str) -> None:
         """A file that the table names must not go."""
@@ -542,5 +542,5 @@ class IcebergModel:
             assert not any(each == path or each.startswith(f"{path}/") for each in named), f"{path} is in force"
 
 
-def as_file(content: Content) -> File:
+def as_file(content: ContentFile) -> File:
     return File(content.facts)

@@ -21,7 +21,7 @@ from syncmgr.lake.commit import rows as spark_rows
 from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg.layout import Layout, PartitionField
 from syncmgr.lake.iceberg.puffin import puffin, vector_rows
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, reaching, vector_of
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles, contents_of, reaching, vector_of
 from syncmgr.lake.index.arrow import arrow_schema
 from syncmgr.lake.index.index import DeletedRows
 from syncmgr.lake.upkeep.fold import Fold, Key
@@ -185,7 +185,7 @@ class Others:
             self.catalog.meta = replace(self.catalog.meta, known={current.id: current})
 
 
-def contents(catalog: Catalog) -> Contents:
+def contents(catalog: Catalog) -> ContentFiles:
     return contents_of(IcebergModel(Catalog(catalog.folder)), Table(catalog))  # type: ignore[arg-type]
 
 
@@ -197,7 +197,7 @@ def dead_rows(vector: File | None) -> BitMap:
         return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
 
 
-def reached(deletes: Iterable[tuple[str | None, Content]]) -> Reached:
+def reached(deletes: Iterable[tuple[str | None, ContentFile]]) -> Reached:
     """By equality deletes, each with the partition that it reaches, None: all."""
     gone: Reached = {}
     for reach, file in deletes:
@@ -206,7 +206,7 @@ def reached(deletes: Iterable[tuple[str | None, Content]]) -> Reached:
     return gone
 
 
-def is_gone(gone: Reached, file: Content, key: int, lies: Iterable[str] = ()) -> bool:
+def is_gone(gone: Reached, file: ContentFile, key: int, lies: Iterable[str] = ()) -> bool:
     """`lies`: where else deletes find its rows than in its own partition."""
     return any(gone.get((reach, key), 0) > file.sequence for reach in (None, file.partition, *lies))
 
@@ -242,7 +242,7 @@ def without_spark() -> Iterator[None]:
         yield
 
 
-def _write(_spark: object, channel: ChannelCommit, layout: Layout, writing: spark_rows.Writing) -> None:
+def _write(_spark: object, channel: ChannelCommit, layout: Layout, writing: spark_rows.WriteSpec) -> None:
     """The last image of each key, and where they are wanted the keys that vanish."""
     staged = [row for file in channel.files for row in pq.read_table(file.path).to_pylist()]
     last = {row["id"]: row for row in sorted(staged, key=lambda row: row[SEQ])}
@@ -251,7 +251,7 @@ def _write(_spark: object, channel: ChannelCommit, layout: Layout, writing: spar
         _save(list(last.values()), spark_rows.GONE, layout, writing)
 
 
-def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_rows.Writing) -> None:
+def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_rows.WriteSpec) -> None:
     parts: dict[Values, list[dict[str, int]]] = {}
     for row in rows:
         parts.setdefault(values_of(layout, row), []).append(row)
@@ -264,7 +264,7 @@ def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_
         pq.write_table(table, folder / f"{uuid.uuid4()}.parquet")
 
 
-def _found(_self: Fold, _table: Table, _key: Key, gone: list[Content], of: Contents) -> Mapping[int, BitMap]:
+def _found(_self: Fold, _table: Table, _key: Key, gone: list[ContentFile], of: ContentFiles) -> Mapping[int, BitMap]:
     """The rows that equality deletes hit, by the place of their file."""
     hit, when = DeletedRows(), reached(reaching(of, gone))
     for number, file in enumerate(of.data):

@@ -22,8 +22,8 @@ from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.commit import commit as commit_module
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.index.index import TableIndex
-from syncmgr.lake.index.indexing import Budget, Indexing
-from syncmgr.lake.upkeep.candidates import Calm
+from syncmgr.lake.index.indexing import IndexBudget, Indexing
+from syncmgr.lake.upkeep.candidates import IdleTime
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries
@@ -64,7 +64,7 @@ class House:
         self.iceberg = IcebergModel(self.catalog)
         self.others = Others(self.catalog, self.dice, life.changes)
         self.catalog.others = self.others.work
-        self.indexing = Indexing(folder / "index", Budget(lambda: 10**9 if life.indexed else 0))
+        self.indexing = Indexing(folder / "index", IndexBudget(lambda: 10**9 if life.indexed else 0))
         self.source: Rows = {}
         self.folder, self.number, self.epoch, self.seq = folder, 0, 0, 0
         self.last_snapshot: int | None = None
@@ -178,7 +178,7 @@ class House:
         with self.busy(0.2):
             for work in (
                 Fold(self.iceberg, None, "demo", "t", self.indexing),  # type: ignore[arg-type]
-                Compaction(self.iceberg, "demo", "t", self.indexing, Calm.IDLE),
+                Compaction(self.iceberg, "demo", "t", self.indexing, IdleTime.IDLE),
             ):  # type: ignore[arg-type]
                 try:
                     work.run()
@@ -331,7 +331,7 @@ def test_rows_that_were_deleted_while_a_rewrite_moved_them(tmp_path: Path, versi
             house.assert_right()  # nobody who reads can know
         if indexed:
             house.life = Life(version=version)
-            house.indexing = Indexing(tmp_path / "other", Budget(lambda: 10**9))
+            house.indexing = Indexing(tmp_path / "other", IndexBudget(lambda: 10**9))
             house.epoch_of(4, new=False)
         else:
             Fold(house.iceberg, None, "demo", "t", house.indexing).run()  # type: ignore[arg-type]
@@ -363,7 +363,7 @@ def test_upkeep_that_is_rolled_back_before_the_next_look(
     if work == "fold":
         assert Fold(house.iceberg, None, "demo", "t", house.indexing).run()  # type: ignore[arg-type]
     else:
-        assert Compaction(house.iceberg, "demo", "t", house.indexing, Calm.IDLE).run()  # type: ignore[arg-type]
+        assert Compaction(house.iceberg, "demo", "t", house.indexing, IdleTime.IDLE).run()  # type: ignore[arg-type]
     assert Table.refresh is refresh
     house.assert_right()
     house.epoch_of(4, new=False)

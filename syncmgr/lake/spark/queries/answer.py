@@ -35,7 +35,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from syncmgr.lake.spark.queries.frame import Frame
+from syncmgr.lake.spark.queries.frame import AnalyzedQuery
 
 BATCH_ROWS: Final = 1000
 BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
@@ -61,7 +61,7 @@ CELL_BYTES: Final = 48  # of a Python value and its slot, besides its content
 Rows = Sequence[tuple[object, ...]]
 
 
-def batches(asked: Frame) -> Iterator[tuple[Rows, int]]:
+def batches(asked: AnalyzedQuery) -> Iterator[tuple[Rows, int]]:
     """BATCH_ROWS or some MiB at a time, with the bytes of memory that are held as long as they are in use; at most two
     Spark partitions of them are in the JVM's memory.
 
@@ -123,7 +123,7 @@ def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[tuple[list[Row
         yield held, size
 
 
-def portable(asked: Frame) -> tuple[Frame, Sequence[DataType]]:
+def portable(asked: AnalyzedQuery) -> tuple[AnalyzedQuery, Sequence[DataType]]:
     """The same rows in types whose Python values depend only on the session's time zone; intervals are text."""
     given = [field.dataType for field in asked.schema().fields]
     wanted = list(map(_portable_type, given))

@@ -10,7 +10,7 @@ from syncmgr.lake.spark.queries.frame import SparkOfQueries
 from syncmgr.lake.spark.queries.query import Query
 
 
-class Cancelled:
+class CancelledQueries:
     """Every method may be called from any thread; `look` from one."""
 
     def __init__(self, spark: SparkOfQueries) -> None:

@@ -20,13 +20,13 @@ from syncmgr.host.private import is_secret
 from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost, words
 from syncmgr.lake.spark.queries import answer
-from syncmgr.lake.spark.queries.cancelled import Cancelled
+from syncmgr.lake.spark.queries.cancelled import CancelledQueries
 from syncmgr.lake.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.lake.spark.queries.gateway import Gateway
-from syncmgr.lake.spark.queries.health import PULSE_SECOND, Vitals, excused, hoards
+from syncmgr.lake.spark.queries.health import PULSE_SECOND, PulseTimes, excused, hoards
 from syncmgr.lake.spark.queries.query import Query, Refuse
-from syncmgr.lake.spark.queries.spilled import Spilled
-from syncmgr.lake.spark.queries.starved import Starved, cores, times_of
+from syncmgr.lake.spark.queries.spilled import SpillSize
+from syncmgr.lake.spark.queries.starved import CpuStarvation, cores, times_of
 
 SESSIONS: Final = 16  # databases and time zones whose sessions are kept
 LOOK_SECOND: Final = 0.5  # between two checks of what goes on after it was cancelled
@@ -40,7 +40,7 @@ SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
 logger = logging.getLogger(__name__)
 
 
-class Engine:
+class QueryEngine:
     """Lives until `end`, or until its JVM dies. Every method may be called from any thread."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Engine:
         Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING.
         """
         self._spill, scratch = spill, Path(tempfile.mkdtemp(prefix="syncmgr-queries-"))
-        self._spilled = Spilled([scratch])
+        self._spilled = SpillSize([scratch])
         conf = launch.with_scratch(conf, str(scratch))
         self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=nice)
         self._reason: str | None = None
@@ -66,7 +66,7 @@ class Engine:
             self._gateway = Gateway(*self._process.connection(deadline))
             self._spark = begun(self._gateway, filter(is_secret, conf))
             elsewhere = (folder for folder in self._spark.folders() if not folder.is_relative_to(scratch))
-            self._spilled = Spilled([scratch, *elsewhere])
+            self._spilled = SpillSize([scratch, *elsewhere])
         except BaseException as error:
             self._process.kill()
             self._sweep()
@@ -77,11 +77,11 @@ class Engine:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
         self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
-        self._cancelled = Cancelled(self._spark)
+        self._cancelled = CancelledQueries(self._spark)
         self._used = time.monotonic()
         self._pulse_since: float | None = None
         self._collected = time.monotonic()
-        self._starved = Starved(lambda: times_of(self.pid), cores())
+        self._starved = CpuStarvation(lambda: times_of(self.pid), cores())
         self._over = threading.Event()
         threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
 
@@ -115,7 +115,7 @@ class Engine:
                 self._sessions.popitem(last=False)
         return made
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> PulseTimes:
         """Time in which the JVM waited for a core does not count against it."""
         with self._lock:
             in_use = any(not query.ended.is_set() for query in self._queries)
@@ -125,7 +125,7 @@ class Engine:
         self._starved.look()
         if in_use:
             self._spilled.look()
-        return Vitals(
+        return PulseTimes(
             pulse_since=None if pulse is None else self._without_hunger(pulse, now),
             given_up=[self._without_hunger(moment, now) for moment in self._cancelled.given_up()],
             in_use=in_use,

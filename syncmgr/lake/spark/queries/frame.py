@@ -138,14 +138,14 @@ class SparkSessionOfQueries:
     def _parsed(self, sql: str) -> Java:
         return self.spark.jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
 
-    def sql(self, text: str) -> "Frame":
+    def sql(self, text: str) -> "AnalyzedQuery":
         """Analyzed, but nothing is computed."""
         self.spark.activate(self.java)
-        return Frame(session=self, java=self.java.sql(text))
+        return AnalyzedQuery(session=self, java=self.java.sql(text))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
+class AnalyzedQuery:
     """A query that Spark has analyzed."""
 
     session: SparkSessionOfQueries
@@ -174,14 +174,14 @@ class Frame:
         """
         return frozenset(map(_table, _leaves(self.java.queryExecution().analyzed()))) - {()}
 
-    def cast(self, kinds: Sequence[DataType]) -> "Frame":
+    def cast(self, kinds: Sequence[DataType]) -> "AnalyzedQuery":
         """The same rows, each column in its type; names are lost, since they may be duplicated."""
         jvm = self.session.spark.jvm
         to_sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq
         named = self.java.toDF(to_sequence([f"c{place}" for place in range(len(kinds))]))
         read = jvm.org.apache.spark.sql.types.DataType.fromJson
         columns = [named.col(f"c{place}").cast(read(kind.json())) for place, kind in enumerate(kinds)]
-        return Frame(session=self.session, java=named.select(to_sequence(columns)))
+        return AnalyzedQuery(session=self.session, java=named.select(to_sequence(columns)))
 
     def pickled(self) -> Iterator[tuple[int, list[Row]]]:
         """The rows, one Spark partition after the other, in lists as Spark sends them, a few MiB at most; with the

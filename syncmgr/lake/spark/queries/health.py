@@ -16,7 +16,7 @@ MOST_EXCUSED: Final = 0.8  # of a time: a query that never ends takes all cores,
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Vitals:
+class PulseTimes:
     """Moments of one clock. `pulse_since`: when the current heartbeat began; `given_up`: when each of the queries was
     cancelled that nevertheless go on; `used`: when the last query began or ended. `spilled`: bytes that it has on the
     disk.
@@ -29,7 +29,7 @@ class Vitals:
     spilled: int = 0
 
 
-def wedged(vitals: Vitals, now: float) -> str | None:
+def wedged(vitals: PulseTimes, now: float) -> str | None:
     """Why it must be replaced, for the log and for those whose queries end because of it; None: no need."""
     if vitals.pulse_since is not None and now - vitals.pulse_since > MOST_PULSE_SECOND:
         return f"it has not answered for {now - vitals.pulse_since:.0f} seconds: it hangs, or its memory is full"
@@ -38,7 +38,7 @@ def wedged(vitals: Vitals, now: float) -> str | None:
     return None
 
 
-def overflowing(vitals: Vitals, most: int) -> str | None:
+def overflowing(vitals: PulseTimes, most: int) -> str | None:
     """The same for one that takes more disk space than allowed."""
     if vitals.spilled <= most:
         return None
@@ -55,6 +55,6 @@ def excused(waited: float, starved: float) -> float:
     return min(starved, MOST_EXCUSED * waited)
 
 
-def is_idle(vitals: Vitals, now: float) -> bool:
+def is_idle(vitals: PulseTimes, now: float) -> bool:
     """There was no query for so long that its memory is worth more than a quick first answer."""
     return not vitals.in_use and not vitals.given_up and now - vitals.used > IDLE_SECOND

@@ -13,8 +13,8 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.fetching import Jars
-from syncmgr.lake.spark.queries.engine import Engine
+from syncmgr.lake.spark.fetching import JarCache
+from syncmgr.lake.spark.queries.engine import QueryEngine
 from syncmgr.lake.spark.queries.health import is_idle, overflowing, wedged
 from syncmgr.lake.spark.queries.query import Query, Refuse
 
@@ -47,7 +47,7 @@ class Queries:
         self._place, self._lake_is_there = place, lake_is_there
         self._memory, self._spill, self._nice, self._wait_second = memory, spill, nice, wait_second
         self._starting = threading.Lock()
-        self._engine: Engine | None = None
+        self._engine: QueryEngine | None = None
         self._asked: weakref.WeakValueDictionary[str, Query] = weakref.WeakValueDictionary()
         self._stopping = threading.Event()
 
@@ -81,21 +81,21 @@ class Queries:
         if engine is not None:
             engine.end("the frontend is stopping")
 
-    def _started(self) -> Engine:
+    def _started(self) -> QueryEngine:
         with self._starting:
             if self._engine is None or self._engine.status() is not None:  # its watcher may not know yet
                 self._engine = self._start()
             return self._engine
 
-    def _start(self) -> Engine:
+    def _start(self) -> QueryEngine:
         if self._stopping.is_set():
             raise SyncError(Code.QUERIES_ENDED, reason="the frontend is stopping")
         self._lake_is_there()
         conf = launch.query_settings(self._place, self._memory)
         begun = time.monotonic()
         deadline = begun + self._wait_second
-        jars = Jars(self._place).of_the_lake(logger.info)
-        engine = Engine(
+        jars = JarCache(self._place).of_the_lake(logger.info)
+        engine = QueryEngine(
             launch.with_jars(conf, self._place, jars),
             self._place.environment,
             logger.info,
@@ -109,7 +109,7 @@ class Queries:
             engine.end("the frontend is stopping")
         return engine
 
-    def _watch(self, engine: Engine) -> None:
+    def _watch(self, engine: QueryEngine) -> None:
         while engine.status() is None:
             vitals, now = engine.vitals(), time.monotonic()
             reason = wedged(vitals, now) or overflowing(vitals, self._spill)
@@ -127,7 +127,7 @@ class Queries:
         self._leave(engine, reason)
         logger.warning("the query engine has ended: %s; the next query starts another", reason)
 
-    def _leave(self, engine: Engine, reason: str) -> None:
+    def _leave(self, engine: QueryEngine, reason: str) -> None:
         """The next query starts another one, whatever still runs in this one."""
         with self._starting:
             if self._engine is engine:

@@ -15,7 +15,7 @@ from syncmgr.lake.spark import query_errors
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.spark.queries import answer
-from syncmgr.lake.spark.queries.frame import Frame, SparkOfQueries, SparkSessionOfQueries
+from syncmgr.lake.spark.queries.frame import AnalyzedQuery, SparkOfQueries, SparkSessionOfQueries
 from syncmgr.lake.spark.queries.gateway import JavaFailedError
 
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
@@ -66,7 +66,7 @@ class Query:
         self._idle = threading.Event()  # not in the middle of a call into Spark
         self._idle.set()
         self.columns: tuple[QueryColumn, ...] = ()
-        self._frame: Frame | None = None
+        self._frame: AnalyzedQuery | None = None
 
     @property
     def is_busy(self) -> bool:

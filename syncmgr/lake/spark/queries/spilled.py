@@ -13,7 +13,7 @@ from typing import Final
 LOOK_SECOND: Final = 2.0  # between two measurements: each queries the size of every file
 
 
-class Spilled:
+class SpillSize:
     """Bytes below some folders, at the last measurement. One thread measures, any may ask."""
 
     def __init__(self, folders: Iterable[Path], clock: Callable[[], float] = time.monotonic) -> None:

@@ -15,17 +15,17 @@ KEPT: Final = 2_000  # looks
 _NS: Final = 1e-9
 
 
-class Times(NamedTuple):
+class ThreadTimes(NamedTuple):
     """Seconds of a thread, since it began: on a core, and waiting for one."""
 
     ran: float
     waited: float
 
 
-NO_TIME: Final = Times(0.0, 0.0)
+NO_TIME: Final = ThreadTimes(0.0, 0.0)
 
 
-def times_of(pid: int) -> dict[str, Times]:
+def times_of(pid: int) -> dict[str, ThreadTimes]:
     """Of each thread, as Linux counts them in schedstat; empty if not available."""
     found = {}
     for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -33,7 +33,7 @@ def times_of(pid: int) -> dict[str, Times]:
             ran, waited = file.read_text().split()[:2]
         except (OSError, ValueError):  # the thread has ended
             continue
-        found[file.parent.name] = Times(int(ran) * _NS, int(waited) * _NS)
+        found[file.parent.name] = ThreadTimes(int(ran) * _NS, int(waited) * _NS)
     return found
 
 
@@ -42,13 +42,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class Starved:
+class CpuStarvation:
     """The wait of the thread that had to wait most, between each two looks, minus what the process itself has taken:
     threads that keep each other from the cores are not starved. One thread looks, any may ask.
     """
 
     def __init__(
-        self, times: Callable[[], Mapping[str, Times]], cores: int, clock: Callable[[], float] = time.monotonic
+        self, times: Callable[[], Mapping[str, ThreadTimes]], cores: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._times, self._cores, self._clock = times, cores, clock
         self._last = times()

@@ -34,7 +34,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
-from syncmgr.lake.index.indexing import Budget, Indexing
+from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
 from tests.support.slow import some_slow
@@ -301,7 +301,7 @@ def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> N
         )
 
         def work(table: LakeTable = table, change: ChannelAlter = change) -> None:
-            iceberg, indexing = table.lake.iceberg(), Indexing(tables.folder, Budget(lambda: 2**30))
+            iceberg, indexing = table.lake.iceberg(), Indexing(tables.folder, IndexBudget(lambda: 2**30))
             table.last_snapshot = Alter(iceberg, change, indexing).run().snapshot
             if rivals == "and the next epoch":
                 Commit(iceberg, table.prepared([(INS, 2, 2)]), [], indexing).run()

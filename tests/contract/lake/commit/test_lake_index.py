@@ -17,7 +17,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.index_store import HEAD
-from syncmgr.lake.index.indexing import Indexing, State
+from syncmgr.lake.index.indexing import Indexing, IndexState
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import compact
@@ -233,7 +233,7 @@ def test_a_key_that_is_there_twice_keeps_the_index_off(tables: Tables) -> None:
     table.sql("INSERT INTO {table} VALUES (1, 7)")
     table.commit([(UPD, 1, 2)])
     standing = table.indexing.standing()
-    assert (standing.state, standing.reason) == (State.OFF, "1 keys are in the table more than once")
+    assert (standing.state, standing.reason) == (IndexState.OFF, "1 keys are in the table more than once")
     assert table.rows() == [(1, 2), (2, 1)]
     assert table.files(2) == 1
 
@@ -399,7 +399,7 @@ def test_upkeep_opens_the_index_of_a_table_at_rest(tables: Tables) -> None:
     restarted(table)
     table.lake.upkeep(table.db, table.name)
     standing = table.indexing.standing()
-    assert (standing.state, standing.rows) == (State.READY, 50)
+    assert (standing.state, standing.rows) == (IndexState.READY, 50)
 
 
 def damages() -> list[Callable[[Path], None]]:
@@ -448,10 +448,10 @@ def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: p
     table = tables.make()
     table.sql("INSERT INTO {table} SELECT id, 0 FROM range(1000)")
     table.commit([(UPD, 1, 1)])
-    assert table.indexing.standing().state is State.BUILDING
+    assert table.indexing.standing().state is IndexState.BUILDING
     assert table.files(2) == 1
     table.lake.upkeep(table.db, table.name)
-    assert table.indexing.standing().state is State.READY
+    assert table.indexing.standing().state is IndexState.READY
     table.commit([(UPD, 2, 1)])
     assert table.files(2) == 0
     assert table.rows()[:4] == [(0, 0), (1, 1), (2, 1), (3, 0)]
@@ -466,7 +466,7 @@ def test_no_memory_no_index(tables: Tables) -> None:
         table.commit([(INS, key, 0) for key in range(50)])
         table.commit([(UPD, key, 1) for key in range(50)])
         standing = table.indexing.standing()
-        assert standing.state is State.OFF
+        assert standing.state is IndexState.OFF
         assert "key_index_max_bytes" in str(standing.reason)
         assert table.rows() == [(key, 1) for key in range(50)]
     finally:
@@ -479,7 +479,7 @@ def test_a_key_type_that_has_no_canonical_form(tables: Tables) -> None:
         "(at VARCHAR(30) NOT NULL, v BIGINT) UNIQUE KEY(at)", ("at", "v"), ("at",), types={"at": pa.timestamp("us")}
     )
     table.commit([(INS, np.datetime64("2020-01-01T00:00:00.5", "us").astype(object), 1)])
-    assert table.indexing.standing().state is State.OFF
+    assert table.indexing.standing().state is IndexState.OFF
     assert "is filled from timestamp" in str(table.indexing.standing().reason)
     assert len(table.rows()) == 1
 
@@ -579,5 +579,5 @@ def test_a_table_that_was_loaded_before_a_commit_does_not_take_the_index_back(ta
     index = held(table)
     with table.indexing.lock:
         assert table.indexing.usable(iceberg, early) is index
-    assert table.indexing.standing().state is State.READY
+    assert table.indexing.standing().state is IndexState.READY
     assert_right(table)

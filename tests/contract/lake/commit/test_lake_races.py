@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import SyncError
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.upkeep.compaction import Compaction, Copied
+from syncmgr.lake.upkeep.compaction import Compaction, RewrittenGroup
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import Kind, Ran, compact, expire
 from tests.contract.index_state import entries, held, rebuilt
@@ -123,7 +123,7 @@ def test_an_expiry_beside_a_compaction(tables: Tables, monkeypatch: pytest.Monke
     assert last is not None
     real = Compaction._swap
 
-    def after_expiry(self: Compaction, copied: Copied) -> int:
+    def after_expiry(self: Compaction, copied: RewrittenGroup) -> int:
         monkeypatch.undo()
         assert expire(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, last) == 9
         return real(self, copied)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.fetching import JarCache
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
 from syncmgr.lake.spark.launch import LakePlace
 from tests.support import jvm
@@ -36,7 +36,7 @@ def test_what_is_truncated_or_altered_is_fetched_anew_and_once(tmp_path: Path) -
 
     def start(_: int) -> list[Path]:
         gate.wait()
-        return Jars(at).of_the_lake(told.append)
+        return JarCache(at).of_the_lake(told.append)
 
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(start, range(2))
@@ -56,12 +56,12 @@ def test_a_jar_that_is_not_there_or_stays_wrong_is_told(tmp_path: Path) -> None:
     repository = JarRepository(tmp_path)
     at = place(tmp_path, repository.options)
     with pytest.raises(SyncError) as missing:
-        Jars(at).mysql_driver(print)
+        JarCache(at).mysql_driver(print)
     assert missing.value.code is Code.JARS_MISSING
     assert (MYSQL_DRIVER.file in str(missing.value), str(at.jars_dir) in str(missing.value)) == (True, True)
     alter(repository.offer(MYSQL_DRIVER).path(MYSQL_DRIVER))
     with pytest.raises(SyncError) as wrong:
-        Jars(at).mysql_driver(print)
+        JarCache(at).mysql_driver(print)
     assert wrong.value.code is Code.JAR_ALTERED
     for part in (MYSQL_DRIVER.file, MYSQL_DRIVER.sha256, str(digest(repository.path(MYSQL_DRIVER)))):
         assert part in str(wrong.value)
@@ -73,7 +73,7 @@ def test_packages_of_the_operator_have_a_folder_of_their_own(tmp_path: Path) -> 
     """`spark.jars.packages` takes the place of ours; what Ivy brought for it is asked for once."""
     options = JarRepository(tmp_path).offer(FILES).options
     at = place(tmp_path, {**options, "spark.jars.packages": FILES.name})
-    [path] = Jars(at).of_the_lake(print)
+    [path] = JarCache(at).of_the_lake(print)
     assert path.read_bytes() == run_jar(FILES).read_bytes()
     offline = place(tmp_path, {"spark.jars.ivySettings": "/nothing", "spark.jars.packages": FILES.name})
-    assert Jars(offline).of_the_lake(print) == [path]
+    assert JarCache(offline).of_the_lake(print) == [path]

@@ -11,7 +11,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.spark.queries.engine import Engine
+from syncmgr.lake.spark.queries.engine import QueryEngine
 from syncmgr.lake.spark.queries.queries import Queries
 from tests.support.spark_session import SPARK, Tables
 from tests.support.until import PATIENCE, PROMPT_SECOND, until
@@ -25,7 +25,7 @@ def asked(queries: Queries, sql: str, db: str | None = None) -> list[tuple[objec
     return [tuple(row) for batch in query.batches() for row in batch]
 
 
-def running(queries: Queries) -> Engine:
+def running(queries: Queries) -> QueryEngine:
     engine = queries._engine
     assert engine is not None
     return engine

@@ -17,11 +17,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.queries import health
-from syncmgr.lake.spark.queries.engine import Engine
+from syncmgr.lake.spark.queries.engine import QueryEngine
 from syncmgr.lake.spark.queries.gateway import JavaFailedError
 from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.lake.spark.queries.query import Query
-from syncmgr.lake.spark.queries.starved import Starved, cores, times_of
+from syncmgr.lake.spark.queries.starved import CpuStarvation, cores, times_of
 from tests.support.spark_session import SPARK, STORE_KEY, Tables
 from tests.support.until import HANG_SECOND, until
 
@@ -56,14 +56,14 @@ def error_of(asking: Future[object]) -> SyncError:
     return error
 
 
-def is_wedged(engine: Engine, tag: str) -> bool:
+def is_wedged(engine: QueryEngine, tag: str) -> bool:
     """In its tasks, or in the making of its plan."""
     found = [query for query in engine._queries if query.tag == tag and query._frame is not None and query.is_busy]
     stands = "CharPropertyGreedy.match"  # of java.util.regex
     return bool(found) and stands in stacks(engine)
 
 
-def stacks(engine: Engine) -> str:
+def stacks(engine: QueryEngine) -> str:
     """Of all its threads."""
     threads = engine._gateway.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     return "".join(str(each.toString()) for each in threads.dumpAllThreads(False, False))
@@ -254,7 +254,7 @@ def test_an_engine_that_has_no_core_is_not_taken_for_wedged() -> None:
     try:
         assert processes[2].stdout is not None
         processes[2].stdout.readline()  # its start has waited for a core, too
-        starved = [Starved(partial(times_of, process.pid), cores()) for process in processes]
+        starved = [CpuStarvation(partial(times_of, process.pid), cores()) for process in processes]
         until(lambda: all(waits_over(each) > 0.5 for each in starved[:2]), why="their waits")
         assert waits_over(starved[2]) < 0.5
     finally:
@@ -263,7 +263,7 @@ def test_an_engine_that_has_no_core_is_not_taken_for_wedged() -> None:
             process.communicate()
 
 
-def waits_over(starved: Starved) -> float:
+def waits_over(starved: CpuStarvation) -> float:
     """Seconds since it was made."""
     starved.look()
     return starved.since(0.0)

@@ -15,7 +15,7 @@ from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
-from syncmgr.lake.index.indexing import State
+from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.index.keys import local
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
@@ -106,7 +106,7 @@ def test_a_lost_identifier_is_named(tables: Tables) -> None:
     identified_by(table, "id")
     table.apply(commit)
     assert table.rows() == [(0, 0), (1, 11), (2, 2), (3, 3), (4, 4)]
-    assert table.indexing.standing().state is State.READY
+    assert table.indexing.standing().state is IndexState.READY
 
 
 def identified_by(table: LakeTable, *names: str) -> None:
@@ -122,12 +122,12 @@ def test_another_identifier_switches_the_index_off(tables: Tables) -> None:
     table.commit([(UPD, 1, 11), (DEL, 2, 2)])
     assert table.rows() == [(0, 0), (1, 11), (3, 3), (4, 4)]
     standing = table.indexing.standing()
-    assert standing.state is State.OFF
+    assert standing.state is IndexState.OFF
     assert standing.reason == "the table's identifier (v) is not the key of the job (id)"
     identified_by(table, "id")
     table.commit([(UPD, 3, 33)])
     assert table.rows() == [(0, 0), (1, 11), (3, 33), (4, 4)]
-    assert (table.indexing.standing().state, table.files(2)) == (State.READY, 0)
+    assert (table.indexing.standing().state, table.files(2)) == (IndexState.READY, 0)
 
 
 def test_a_clock_that_was_set_back_is_told(tables: Tables, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_keys_that_were_made_to_collide_are_two(tables: Tables) -> None:
     assert table.rows("v") == [(1,), (2,)]
     table.commit([(DEL, theirs, 2)])
     assert table.rows("v") == [(1,)]
-    assert table.indexing.standing().state is State.READY
+    assert table.indexing.standing().state is IndexState.READY
 
 
 CODECS = {  # as a table's property says, and what is written

@@ -16,7 +16,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.commit.vectors import Deletion
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.upkeep.compaction import Compaction, Swap
+from syncmgr.lake.upkeep.compaction import Compaction, RewriteCommit
 from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries, held, rebuilt
 from tests.support.slow import some_slow
@@ -88,7 +88,7 @@ def own_fold(table: LakeTable) -> object:
     return Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
 
 
-UPKEEP = [(own_compaction, Swap, "commit"), (own_fold, Deletion, "add_to")]
+UPKEEP = [(own_compaction, RewriteCommit, "commit"), (own_fold, Deletion, "add_to")]
 
 
 @pytest.mark.parametrize(("work", "owner", "method"), UPKEEP)
@@ -279,7 +279,9 @@ def test_a_newer_epoch_behind_a_commit_that_was_refused_and_is_in(
     assert table.rows() == sorted((dict.fromkeys(range(10), 0) | {1: 1, 2: 2}).items())
 
 
-@pytest.mark.parametrize(("work", "owner", "method"), [(own_compaction, Swap, "commit"), (own_fold, Iceberg, "add")])
+@pytest.mark.parametrize(
+    ("work", "owner", "method"), [(own_compaction, RewriteCommit, "commit"), (own_fold, Iceberg, "add")]
+)
 def test_upkeep_that_was_refused_and_is_in(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, work: Callable[[LakeTable], object], owner: type, method: str
 ) -> None:

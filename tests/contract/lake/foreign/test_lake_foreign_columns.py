@@ -21,7 +21,7 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.epoch import ChannelAlter
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
-from syncmgr.lake.index.indexing import State
+from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries, held, rebuilt
 from tests.support.slow import some_slow
@@ -165,7 +165,7 @@ def test_a_column_of_a_type_that_we_do_not_have(tables: Tables, kind: str, *, in
     rewrite(table)
     assert table.rows("id, v, theirs IS NULL") == seen
     if indexed:
-        assert table.indexing.standing().state is State.READY
+        assert table.indexing.standing().state is IndexState.READY
 
 
 def test_a_fill_beside_a_column_that_we_do_not_have(tables: Tables) -> None:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.lake.commit.arrow_writer import takes
-from syncmgr.lake.index.key_index import Keys
+from syncmgr.lake.index.key_index import KeyNumbers
 from syncmgr.lake.index.keys import EpochKeys
 
 
@@ -51,11 +51,11 @@ def test_images_of_numbers_are_sorted_by_key_and_hashes_by_time() -> None:
     """Bounds of a file tell readers most where the rows lie in the order of their keys."""
     live, last = np.array([True, False, True, True]), np.array([9, 8, 2, 5])
     known, high = np.ones(4, np.bool_), np.array([1, 2, 3, 4])
-    exact = EpochKeys(keys=Keys(high=high), known=known, last=last, live=live, complete=True)
+    exact = EpochKeys(keys=KeyNumbers(high=high), known=known, last=last, live=live, complete=True)
     rows, keys = exact.images()
     assert rows.tolist() == [9, 2, 5]
     assert keys.high.tolist() == [1, 3, 4]
-    hashed = EpochKeys(keys=Keys(high=high, low=high), known=known, last=last, live=live, complete=True)
+    hashed = EpochKeys(keys=KeyNumbers(high=high, low=high), known=known, last=last, live=live, complete=True)
     rows, keys = hashed.images()
     assert rows.tolist() == [2, 5, 9]
     assert keys.high.tolist() == [3, 4, 1]

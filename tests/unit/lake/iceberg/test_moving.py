@@ -15,10 +15,10 @@ from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg import moving
 from syncmgr.lake.iceberg.moving import Move, NotMovableError
 from syncmgr.lake.iceberg.named_files import (
-    Kind,
-    Named,
+    FileKind,
+    NamedFile,
+    NamedFiles,
     NotATableError,
-    Tables,
     kind_of,
     mentioned,
     of_manifest,
@@ -83,15 +83,15 @@ def test_what_cannot_be_moved_is_found_without_rewriting_it(tmp_path: Path, monk
     for names, reasons in (((inside, inside), []), ((inside, inside, outside), [f"'{outside}' is not in {MOVE.old}"])):
         path = tmp_path / "deletes"
         position_deletes(path, *names)
-        assert list(moving.unmovable(Named(kind=Kind.POSITIONS, location=""), path, MOVE)) == reasons
+        assert list(moving.unmovable(NamedFile(kind=FileKind.POSITIONS, location=""), path, MOVE)) == reasons
         data, _ = puffin({name: BitMap([1]) for name in names})
         path.write_bytes(data)
-        assert list(moving.unmovable(Named(kind=Kind.VECTORS, location=""), path, MOVE)) == reasons
+        assert list(moving.unmovable(NamedFile(kind=FileKind.VECTORS, location=""), path, MOVE)) == reasons
         path.write_text(
             json.dumps({"location": "file:/srv/old/lake/t", "metadata-log": [{"metadata-file": names[-1]}]})
         )
-        for kind in (Kind.METADATA, Kind.PREVIOUS):
-            assert list(moving.unmovable(Named(kind=kind, location=""), path, MOVE)) == reasons
+        for kind in (FileKind.METADATA, FileKind.PREVIOUS):
+            assert list(moving.unmovable(NamedFile(kind=kind, location=""), path, MOVE)) == reasons
 
 
 def test_what_a_manifest_mentions_besides_its_files() -> None:
@@ -152,9 +152,9 @@ def test_which_files_count() -> None:
         return {"status": status, "data_file": file | facts}
 
     assert [named.location for named in of_manifest([entry(0), entry(1), entry(2)])] == ["/0", "/1"]
-    assert kind_of(entry(1, file_format="puffin", content=1)["data_file"]) is Kind.VECTORS
-    assert kind_of(entry(1, content=1)["data_file"]) is Kind.POSITIONS
-    assert kind_of(entry(1, content=2)["data_file"]) is Kind.DATA
+    assert kind_of(entry(1, file_format="puffin", content=1)["data_file"]) is FileKind.VECTORS
+    assert kind_of(entry(1, content=1)["data_file"]) is FileKind.POSITIONS
+    assert kind_of(entry(1, content=2)["data_file"]) is FileKind.DATA
     for version in (1, 2):
         with pytest.raises(NotATableError, match="it is no table"):
             list(of_metadata({"view-uuid": "u", "format-version": version}))
@@ -177,8 +177,8 @@ def test_a_table_that_was_moved_is_read_by_another_engine(tmp_path: Path) -> Non
     catalog.engine.dispose()
     shutil.move(old, new)
     move = Move(old=old, new=new)
-    metadata = Named(kind=Kind.METADATA, location=table.metadata_location)
-    files = Tables(lambda named: new / move.relative(named.location)).files(metadata).values()
+    metadata = NamedFile(kind=FileKind.METADATA, location=table.metadata_location)
+    files = NamedFiles(lambda named: new / move.relative(named.location)).files(metadata).values()
     lengths: dict[str, int] = {}
     for kind in moving.ORDER:
         for named in (each for each in files if each.kind is kind):
@@ -192,7 +192,7 @@ def test_a_table_that_was_moved_is_read_by_another_engine(tmp_path: Path) -> Non
     assert sorted(moved.scan().to_arrow()["id"].to_pylist()) == [2, 3]
     assert first is not None
     assert moved.scan(snapshot_id=first.snapshot_id).to_arrow()["id"].to_pylist() == [1, 2]
-    found = Tables(lambda named: Path(named.location.removeprefix("file://")))
-    for named in found.files(Named(kind=Kind.METADATA, location=move.moved(table.metadata_location))).values():
+    found = NamedFiles(lambda named: Path(named.location.removeprefix("file://")))
+    for named in found.files(NamedFile(kind=FileKind.METADATA, location=move.moved(table.metadata_location))).values():
         path = Path(named.location.removeprefix("file://"))
         assert named.bytes is None or path.stat().st_size == named.bytes

@@ -7,7 +7,7 @@ import pytest
 from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.layout import Field
-from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles
 from syncmgr.lake.index.index import IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.index_store import IndexStore, picture
 from syncmgr.lake.index.keys import KeyShape, UnindexableError
@@ -49,7 +49,9 @@ def test_an_index_that_was_changed_in_part_holds_for_nothing() -> None:
 
 
 def data_file(name: str) -> IndexedFile:
-    return IndexedFile(content=Content(path=name, rows=3, bytes=10, sequence=1, text=json.dumps({})), dead=BitMap([0]))
+    return IndexedFile(
+        content=ContentFile(path=name, rows=3, bytes=10, sequence=1, text=json.dumps({})), dead=BitMap([0])
+    )
 
 
 def test_only_rows_that_are_alive_are_loaded_as_pending(tmp_path: Path) -> None:
@@ -64,8 +66,10 @@ def test_only_rows_that_are_alive_are_loaded_as_pending(tmp_path: Path) -> None:
     assert loaded.pending == {0: BitMap([2])}
 
 
-def deletes(spec: int, *partition: int | None) -> Content:
-    return Content(path="d", rows=1, bytes=1, sequence=2, text=json.dumps({"spec-id": spec, "partition": partition}))
+def deletes(spec: int, *partition: int | None) -> ContentFile:
+    return ContentFile(
+        path="d", rows=1, bytes=1, sequence=2, text=json.dumps({"spec-id": spec, "partition": partition})
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +83,9 @@ def deletes(spec: int, *partition: int | None) -> Content:
         (deletes(1, None), deletes(0), False),
     ],
 )
-def test_what_an_equality_delete_reaches(gone: Content, there: Content, *, known: bool) -> None:
+def test_what_an_equality_delete_reaches(gone: ContentFile, there: ContentFile, *, known: bool) -> None:
     """Its own partition, or all; which of the two is not known of NULL alone, if there are others."""
-    contents = Contents(snapshot=1, data=(there,), equality=(gone,))
+    contents = ContentFiles(snapshot=1, data=(there,), equality=(gone,))
     if known:
         refuse_unknown_reach(contents)
         return

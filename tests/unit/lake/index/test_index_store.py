@@ -8,14 +8,14 @@ import pytest
 
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.index_store import IndexStore, picture
-from syncmgr.lake.index.key_index import KeyIndex, Keys, Run
+from syncmgr.lake.index.key_index import KeyIndex, KeyNumbers, SortedRun
 from tests.unit.lake.index.test_index import SHAPE, at
 
 
 def index_of(*numbers: int) -> TableIndex:
     index = at(4)
     places = np.zeros(len(numbers), np.int64)
-    index.keys = KeyIndex((Run(keys=Keys(high=np.array(numbers, np.int64)), at=places),))
+    index.keys = KeyIndex((SortedRun(keys=KeyNumbers(high=np.array(numbers, np.int64)), at=places),))
     return index
 
 

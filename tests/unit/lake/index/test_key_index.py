@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmgr.lake.index.key_index import MOST_ROWS, NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
+from syncmgr.lake.index.key_index import (
+    MOST_ROWS,
+    NOWHERE,
+    KeyIndex,
+    KeyNumbers,
+    Words,
+    files_of,
+    joined,
+    places,
+    rows_of,
+)
 
 # Few values, so that keys meet again; halves of hashes agree often.
 exact = st.integers(-3, 12).map(lambda key: (key, None))
@@ -13,10 +23,10 @@ hashed = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 Key = tuple[int, int | None]
 
 
-def keys_of(keys: list[Key]) -> Keys:
+def keys_of(keys: list[Key]) -> KeyNumbers:
     high = np.array([key[0] for key in keys], np.int64)
     low = None if not keys or keys[0][1] is None else np.array([key[1] for key in keys], np.int64)
-    return Keys(high=high, low=low)
+    return KeyNumbers(high=high, low=low)
 
 
 def model_of(index: KeyIndex) -> dict[Key, int]:
@@ -86,9 +96,9 @@ def test_keys_that_went_vanish_in_the_oldest_run() -> None:
 def test_many_small_batches_stay_few_runs() -> None:
     """A thousand epochs of a few keys never leave more than nine runs, of which the oldest holds most."""
     index = KeyIndex()
-    index.add(Keys(high=np.arange(100_000)), places(0, np.arange(100_000)))
+    index.add(KeyNumbers(high=np.arange(100_000)), places(0, np.arange(100_000)))
     for number in range(1000):
-        index.add(Keys(high=np.arange(number, number + 10)), places(number + 1, np.arange(10)))
+        index.add(KeyNumbers(high=np.arange(number, number + 10)), places(number + 1, np.arange(10)))
         assert len(index.runs) <= 9
     assert len(index.runs[-1]) == 100_000
 
@@ -96,8 +106,8 @@ def test_many_small_batches_stay_few_runs() -> None:
 def test_16_bytes_a_key_or_24() -> None:
     """What the index costs of memory is what the documents say."""
     exactly, by_hash = KeyIndex(), KeyIndex()
-    exactly.add(Keys(high=np.arange(1000)), places(0, np.arange(1000)))
-    by_hash.add(Keys(high=np.arange(1000), low=np.arange(1000)), places(0, np.arange(1000)))
+    exactly.add(KeyNumbers(high=np.arange(1000)), places(0, np.arange(1000)))
+    by_hash.add(KeyNumbers(high=np.arange(1000), low=np.arange(1000)), places(0, np.arange(1000)))
     assert (exactly.nbytes, by_hash.nbytes) == (16_000, 24_000)
 
 

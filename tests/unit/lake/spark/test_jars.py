@@ -8,12 +8,12 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark import jdbc, launch
-from syncmgr.lake.spark.fetching import Jars, fetching_settings
-from syncmgr.lake.spark.jars import COMPLETE, JarFolders, Package, users_folder
+from syncmgr.lake.spark.fetching import JarCache, fetching_settings
+from syncmgr.lake.spark.jars import COMPLETE, JarFolders, JarPackage, users_folder
 from syncmgr.sources.mysql.jdbc import DRIVER
 
 CONTENT = b"classes"
-PACKAGE = Package(name="org.example:some-jar_2.13:1.2", sha256=hashlib.sha256(CONTENT).hexdigest(), licence="MIT")
+PACKAGE = JarPackage(name="org.example:some-jar_2.13:1.2", sha256=hashlib.sha256(CONTENT).hexdigest(), licence="MIT")
 
 
 def folders(tmp_path: Path) -> JarFolders:
@@ -64,7 +64,7 @@ def test_jars_of_an_earlier_version_start_no_jvm(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("syncmgr.lake.spark.fetching.OF_THE_LAKE", (PACKAGE,))
     monkeypatch.setattr(launch, "Jvm", None)
     place = launch.LakePlace(lake_dir=tmp_path / "lake", jars_dir=tmp_path / "jars")
-    assert Jars(place).of_the_lake(print) == [path]
+    assert JarCache(place).of_the_lake(print) == [path]
     assert not place.jars_dir.exists()
 
 
@@ -89,7 +89,7 @@ def test_who_waits_for_the_driver_hears_of_the_one_attempt(monkeypatch: pytest.M
         raise SyncError(Code.JARS_MISSING, folder="there", files="x.jar", reason="no network")
 
     monkeypatch.setattr(jdbc.jvm, "has_class", lambda _spark, _name: False)
-    driver = jdbc.Driver(bring)
+    driver = jdbc.JdbcDriver(bring)
     for _ in range(3):
         with pytest.raises(SyncError, match="no network"):
             driver.load(cast("Any", None), DRIVER)

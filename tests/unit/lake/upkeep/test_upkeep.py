@@ -7,7 +7,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.lake.iceberg.table_metadata import Totals
+from syncmgr.lake.iceberg.table_metadata import TableTotals
 from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.upkeep import (
     BUSY_DELETE_FILES,
@@ -26,7 +26,7 @@ from syncmgr.lake.upkeep.upkeep import (
     due_of_snapshots,
 )
 
-CLEAN = Totals(
+CLEAN = TableTotals(
     snapshot=1,
     data_files=1,
     data_bytes=SMALL_FILE_BYTES,

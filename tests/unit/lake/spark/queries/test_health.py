@@ -4,7 +4,7 @@ from syncmgr.lake.spark.queries.health import (
     IDLE_SECOND,
     MOST_LINGER_SECOND,
     MOST_PULSE_SECOND,
-    Vitals,
+    PulseTimes,
     excused,
     hoards,
     is_idle,
@@ -12,25 +12,25 @@ from syncmgr.lake.spark.queries.health import (
     wedged,
 )
 
-AT_REST = Vitals(pulse_since=None, given_up=(), in_use=False, used=0.0)
+AT_REST = PulseTimes(pulse_since=None, given_up=(), in_use=False, used=0.0)
 
 
 def test_a_healthy_engine_is_kept() -> None:
     """Between two heartbeats, in the middle of one, and while a query that was cancelled has yet to hear it."""
     assert wedged(AT_REST, 1e6) is None
-    assert wedged(Vitals(pulse_since=100.0, given_up=(100.0,), in_use=True, used=100.0), 109.0) is None
+    assert wedged(PulseTimes(pulse_since=100.0, given_up=(100.0,), in_use=True, used=100.0), 109.0) is None
 
 
 def test_a_late_heartbeat_is_the_end() -> None:
     """However many queries are asked."""
-    late = Vitals(pulse_since=100.0, given_up=(), in_use=False, used=0.0)
+    late = PulseTimes(pulse_since=100.0, given_up=(), in_use=False, used=0.0)
     assert wedged(late, 100.0 + MOST_PULSE_SECOND) is None
     assert "has not answered for 31 seconds" in str(wedged(late, 101.0 + MOST_PULSE_SECOND))
 
 
 def test_the_query_that_was_cancelled_first_counts() -> None:
     """The others may be young."""
-    vitals = Vitals(pulse_since=None, given_up=(100.0, 50.0, 99.0), in_use=True, used=100.0)
+    vitals = PulseTimes(pulse_since=None, given_up=(100.0, 50.0, 99.0), in_use=True, used=100.0)
     assert wedged(vitals, 50.0 + MOST_LINGER_SECOND) is None
     assert "went on for 11 seconds" in str(wedged(vitals, 51.0 + MOST_LINGER_SECOND))
 
@@ -57,5 +57,5 @@ def test_an_engine_is_idle_an_hour_after_its_last_query() -> None:
     later = IDLE_SECOND + 1
     assert is_idle(AT_REST, later)
     assert not is_idle(AT_REST, IDLE_SECOND)
-    assert not is_idle(Vitals(pulse_since=None, given_up=(), in_use=True, used=0.0), later)
-    assert not is_idle(Vitals(pulse_since=None, given_up=(later,), in_use=False, used=0.0), later)
+    assert not is_idle(PulseTimes(pulse_since=None, given_up=(), in_use=True, used=0.0), later)
+    assert not is_idle(PulseTimes(pulse_since=None, given_up=(later,), in_use=False, used=0.0), later)

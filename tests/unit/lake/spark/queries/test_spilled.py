@@ -1,12 +1,12 @@
 from pathlib import Path
 
-from syncmgr.lake.spark.queries.spilled import LOOK_SECOND, Spilled
+from syncmgr.lake.spark.queries.spilled import LOOK_SECOND, SpillSize
 
 
 def test_all_that_is_below_the_folders_counts(tmp_path: Path) -> None:
     """Files at any depth, of every folder, each look anew; a folder that is gone has none."""
     now = [0.0]
-    spilled = Spilled([tmp_path / "a", tmp_path / "b", tmp_path / "gone"], clock=lambda: now[0])
+    spilled = SpillSize([tmp_path / "a", tmp_path / "b", tmp_path / "gone"], clock=lambda: now[0])
     (tmp_path / "a" / "deep" / "deeper").mkdir(parents=True)
     (tmp_path / "b").mkdir()
     (tmp_path / "a" / "deep" / "deeper" / "one").write_bytes(b"x" * 1000)

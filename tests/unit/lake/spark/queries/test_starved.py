@@ -1,4 +1,4 @@
-from syncmgr.lake.spark.queries.starved import NO_TIME, Starved, Times
+from syncmgr.lake.spark.queries.starved import NO_TIME, CpuStarvation, ThreadTimes
 
 
 class Machine:
@@ -6,23 +6,23 @@ class Machine:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.times = {"1": Times(1.0, 5.0)}
+        self.times = {"1": ThreadTimes(1.0, 5.0)}
 
-    def starved(self) -> Starved:
-        return Starved(lambda: dict(self.times), 2, lambda: self.now)
+    def starved(self) -> CpuStarvation:
+        return CpuStarvation(lambda: dict(self.times), 2, lambda: self.now)
 
     def pass_by(self, seconds: float, **waits: float) -> None:
         self.now += seconds
         for thread, wait in waits.items():
-            self._add(thread, Times(0.0, wait))
+            self._add(thread, ThreadTimes(0.0, wait))
 
     def run(self, **seconds: float) -> None:
         for thread, each in seconds.items():
-            self._add(thread, Times(each, 0.0))
+            self._add(thread, ThreadTimes(each, 0.0))
 
-    def _add(self, thread: str, more: Times) -> None:
+    def _add(self, thread: str, more: ThreadTimes) -> None:
         last = self.times.get(thread[1:], NO_TIME)
-        self.times[thread[1:]] = Times(last.ran + more.ran, last.waited + more.waited)
+        self.times[thread[1:]] = ThreadTimes(last.ran + more.ran, last.waited + more.waited)
 
 
 def test_the_thread_that_waited_most_counts() -> None:
