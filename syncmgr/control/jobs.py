@@ -102,7 +102,7 @@ class Jobs:
         self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
         self.runs = LiveRuns(store.jobs)
         self._readers = OneReader(self.runs.changing, lambda: store.jobs.all(live=True))
-        self._showing = Showing(store, upkeep, upkeep_failure, self.runs.of)
+        self._showing = Showing(store, upkeep, upkeep_failure, self.runs.of, self.runs.trouble_of)
         self._new_tables = NewTables(store, catalog, binlog, self._joining, self.runs)
         self.lives = JobLives(
             jobs=store.jobs,

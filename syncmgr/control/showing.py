@@ -11,8 +11,18 @@ from typing import Protocol
 from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
 from syncmgr.job.epoch import Backlog
+from syncmgr.job.failure import FailMsg
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, TableOverview, as_told, lag_second, needs_operator, overview, synced_until
+from syncmgr.job.overview import (
+    Facts,
+    TableOverview,
+    as_told,
+    lag_second,
+    needs_operator,
+    overview,
+    synced_until,
+    with_trouble,
+)
 from syncmgr.job.show_sync import (
     Fact,
     Figures,
@@ -51,16 +61,20 @@ class Showing:
         upkeep: Upkeep,
         upkeep_failure: Callable[[str, str], str | None],
         run_of: Callable[[JobId], ShownRun | None],
+        trouble_of: Callable[[JobId], FailMsg | None],
     ) -> None:
-        """`upkeep_failure`: of a target, None: there is none. `run_of`: a job's run, None: it does not run."""
+        """`upkeep_failure`: of a target, None: there is none. `run_of`: a job's run, None: it does not run.
+        `trouble_of`: what a run is retrying, if that could not be stored.
+        """
         self._store = store
         self._upkeep, self._upkeep_failure = upkeep, upkeep_failure
-        self._run_of = run_of
+        self._run_of, self._trouble_of = run_of, trouble_of
 
     def row(self, job: SyncJob) -> tuple[str | None, ...]:
         """One row of SHOW SYNC JOB."""
         figures = self._store.epochs.figures(job.id)
         facts = self._facts(job, figures)
+        job = with_trouble(job, self._trouble_of(job.id))
         tables = overview(job, facts, time.time())
         refused = self._refused(job)
         job = as_told(job, tables)

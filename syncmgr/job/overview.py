@@ -168,6 +168,11 @@ def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Colle
     return paused or bool(refused) or any(table.shown.needs_operator for table in tables)
 
 
+def with_trouble(job: SyncJob, unstored: FailMsg | None) -> SyncJob:
+    """Including what its run is retrying and could not store, as while the disk of the metadata is full."""
+    return job if unstored is None or job.state is not JobState.RUNNING else replace(job, fail=unstored)
+
+
 def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
     """Including what its run is about to report: a table is stored as stopped before Msg says so."""
     shown = [(table.channel, table.shown) for table in tables if table.shown.state is ChannelState.STOPPED]

@@ -151,6 +151,8 @@ def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None
     place.meta.fill()
     place.mysql.run("INSERT INTO meta.t VALUES (2, 'meanwhile')")
     until(lambda: f"{Code.META_DOWN.template[:30]}" in log.read_text(), why="a word in the log")
+    place.await_trouble("meta", Code.META_DOWN)  # which cannot be stored either
+    assert place.fe.job("meta")["Status"]["needs_operator"] is True
     place.meta.free()
     place.await_equal("meta", "t")
     place.await_health("meta")

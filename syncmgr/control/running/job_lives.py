@@ -138,17 +138,19 @@ class JobLives:
         self._new_tables.started(job.id, run)
 
     def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
+        fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
         with self._runs.changing, self._unless_down(f"job {job_id}: its trouble is not stored"):
+            self._runs.keep_trouble(job_id, fail)
             job = self._jobs.by_id(job_id)
             if job is None or job.state is not JobState.RUNNING:
                 return
-            fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
             if fail is not None or job.fail is not None:
                 self._jobs.save(job.troubled(fail))
             if fail is not None and (job.fail is None or job.fail.code != fail.code):
                 log.warning("job %s.%s: %s", job.db, job.name, error)
             if fail is None and job.fail is not None:
                 log.info("job %s.%s: resumed after: %s", job.db, job.name, job.fail.message)
+            self._runs.keep_trouble(job_id, None)
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from syncmgr.control import showing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.failure import FailMsg
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.jobs import JobStore
@@ -42,6 +43,7 @@ class LiveRuns:
         self._jobs = jobs
         self._runs: dict[JobId, LiveRun] = {}
         self._outdated = set[JobId]()
+        self._troubles: dict[JobId, FailMsg] = {}
         self.changing = threading.RLock()
         self.closing = False
 
@@ -54,7 +56,19 @@ class LiveRuns:
         self._outdated.discard(job_id)
 
     def remove(self, job_id: JobId) -> LiveRun | None:
+        self._troubles.pop(job_id, None)
         return self._runs.pop(job_id, None)
+
+    def keep_trouble(self, job_id: JobId, fail: FailMsg | None) -> None:
+        """Of a run, until it is stored: the metadata may be what fails. None: it is, or there is none."""
+        if fail is None:
+            self._troubles.pop(job_id, None)
+        else:
+            self._troubles[job_id] = fail
+
+    def trouble_of(self, job_id: JobId) -> FailMsg | None:
+        """What a run is retrying, if that could not be stored."""
+        return self._troubles.get(job_id)
 
     def renew(self, job_id: JobId) -> None:
         """The run commits what it has read and ends; a tick starts the next with what is stored."""

@@ -151,6 +151,7 @@ class House:
         self.failing: dict[Table, SyncError] = {}
         self.runs: dict[JobId, Run] = {}
         self.ends: dict[JobId, Callable[..., None]] = {}
+        self.troubles: dict[JobId, Callable[[SyncError | None], None]] = {}
         self.jobs = Jobs(
             store=store,
             catalog=self.lake,
@@ -180,8 +181,9 @@ class House:
         self.jobs.lives.tick()
         return job_id
 
-    def new_run(self, job: SyncJob, _trouble: object, end: Any, on_arrival: Any, on_unlogged_tables: Any) -> Any:
+    def new_run(self, job: SyncJob, trouble: Any, end: Any, on_arrival: Any, on_unlogged_tables: Any) -> Any:
         self.runs[job.id] = Run(job, on_arrival, on_unlogged_tables)
+        self.troubles[job.id] = trouble
         self.ends[job.id] = lambda error=None: end(error, FailType.UNKNOWN)
         return self.runs[job.id]
 

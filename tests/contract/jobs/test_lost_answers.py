@@ -81,6 +81,25 @@ def test_a_statement_whose_answer_was_lost_ends_the_run(
     assert (house.runs[house.id] is not run) is (state is JobState.RUNNING)
 
 
+def test_a_trouble_that_cannot_be_stored_is_known_until_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SHOW would report a job that commits nothing as well for as long as the disk of the metadata is full."""
+    tell, known = house.troubles[house.id], house.jobs.runs.trouble_of
+    with monkeypatch.context() as patch:
+        lose_answers(house.store, patch, stored=False)
+        tell(DOWN)
+        found = known(house.id)
+        assert found is not None
+        assert (found.code, house.job.fail) == (DOWN.code.number, None)
+    tell(DOWN)
+    assert known(house.id) is None
+    assert house.job.fail is not None
+    with monkeypatch.context() as patch:
+        lose_answers(house.store, patch, stored=False)
+        tell(DOWN)
+    tell(None)
+    assert (known(house.id), house.job.fail) == (None, None)
+
+
 def test_metadata_that_do_not_answer_are_logged_once(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

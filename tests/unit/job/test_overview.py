@@ -9,7 +9,17 @@ from syncmgr.job.channel.channel_state import READING, UNREAD, ChannelState, Sta
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import LOST, Facts, as_told, lag_second, lost_by_stop, needs_operator, overview, synced_until
+from syncmgr.job.overview import (
+    LOST,
+    Facts,
+    as_told,
+    lag_second,
+    lost_by_stop,
+    needs_operator,
+    overview,
+    synced_until,
+    with_trouble,
+)
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobEvent, JobState
@@ -264,6 +274,16 @@ def test_msg_knows_of_a_stopped_table_as_soon_as_status_does(
     assert as_told(told, overview(told, Facts(), NOW)) is told
     well = make_job(state=state, fail=fail)
     assert as_told(well, overview(well, Facts(), NOW)) is well
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PAUSED])
+def test_what_could_not_be_stored_is_told_of_a_job_that_runs(state: JobState) -> None:
+    """It is what its run is retrying, and a job that was paused has none."""
+    job = replace(make_job(), state=state)
+    unstored = fail_msg(SyncError(Code.META_DOWN, reason="full"), FailType.SUBMIT_FAIL, at=7.0)
+    assert with_trouble(job, None) == job
+    assert (with_trouble(job, unstored).fail == unstored) is (state is JobState.RUNNING)
+    assert needs_operator(with_trouble(job, unstored), ()) is (state is JobState.RUNNING)
 
 
 def test_what_waits_is_counted_by_channel() -> None:
