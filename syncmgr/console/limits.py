@@ -26,7 +26,7 @@ class Limits:
     max_packet: int = 64 * MiB
     #: of the text of a statement
     max_statement: int = MAX_STATEMENT
-    #: of the text of a statement that reads the lake
+    #: of the text of a SELECT
     max_query: int = 256 * KiB
     #: of a query; 0: unlimited
     max_query_second: float = 3600
