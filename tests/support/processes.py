@@ -47,3 +47,8 @@ def _forks(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
         return "multiprocessing.forkserver" in " ".join(process.cmdline())
     return False
+
+
+def connections_to(port: int) -> int:
+    """How many of this process's connections lead to a port, even those that the other side has closed."""
+    return sum(each.raddr.port == port for each in psutil.Process().net_connections("tcp") if each.raddr)

@@ -7,7 +7,7 @@ Must not know: epochs, jobs, when something is called.
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -72,9 +72,19 @@ def let_go() -> None:
         gateway._gateway_client.is_connected = False  # noqa: SLF001
 
 
+def close_connections(client: Java) -> None:
+    """Those of a client of py4j whose JVM has ended: it keeps one for each thread, and closes none."""
+    while client.deque:
+        with suppress(IndexError):  # a thread has just taken the last one, and meets the end of the JVM itself
+            client.deque.pop().close()
+
+
 def forget() -> None:
     """Clears what PySpark remembers of a dead JVM; otherwise no other can be used in this process."""
     let_go()
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way back
+    if gateway is not None:
+        close_connections(gateway._gateway_client)  # noqa: SLF001
     context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public way back
     if context is not None and context._accumulatorServer is not None:  # noqa: SLF001
         context._accumulatorServer.shutdown()  # noqa: SLF001

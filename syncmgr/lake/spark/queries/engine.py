@@ -174,6 +174,7 @@ class QueryEngine:
         self._over.set()
         self._gateway.let_go()
         self._process.kill()
+        self._gateway.close_connections()
         self._sweep()
 
     def _sweep(self) -> None:

@@ -13,7 +13,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaClien
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, get_return_value, is_error
 
-from syncmgr.lake.spark.jvm import MOST_CAUSES, Java
+from syncmgr.lake.spark.jvm import MOST_CAUSES, Java, close_connections
 
 THROWABLE: Final = "org.apache.spark.SparkThrowable"
 OF_A_TASK: Final = "org.apache.spark.SparkException"  # what it is about is in its causes
@@ -68,3 +68,7 @@ class Gateway(ClientServer):  # type: ignore[misc] # py4j is untyped
         """Java objects that Python forgets from now on are not reported to the JVM, which is about to end."""
         self._gateway_client.is_connected = False
         self._gateway_client.finalizer_deque.appendleft(SHUTDOWN_FINALIZER_WORKER)
+
+    def close_connections(self) -> None:
+        """Of a JVM that has ended."""
+        close_connections(self._gateway_client)

@@ -4,9 +4,11 @@ import os
 import signal
 
 import psutil
+from pyspark import SparkContext
 
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.lake import Lake
+from tests.support.processes import connections_to
 from tests.support.spark_session import SPARK, START_SECOND, STORE_KEY, Tables
 from tests.support.until import PATIENCE, PROMPT_SECOND, until
 
@@ -26,9 +28,11 @@ def test_secrets_reach_hadoop_and_are_no_properties_of_java(lake: Lake) -> None:
 
 def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
     """Noticed while nobody asks for it; SHOW still answers; then commits go on, though the next JVM dies while it
-    starts.
+    starts. No connection to the old one stays open.
     """
     lake = tables.lake
+    port = SparkContext._gateway.java_parameters.port
+    assert connections_to(port)
     table = tables.make()
     table.commit([(INS, 1, 1)])
     pid = lake.pid
@@ -46,6 +50,7 @@ def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
     assert not psutil.pid_exists(pid)
     table.commit([(INS, 2, 2)])
     assert table.rows() == [(1, 1), (2, 2)]
+    assert not connections_to(port)
 
 
 def test_the_jvm_stays_small(lake: Lake) -> None:

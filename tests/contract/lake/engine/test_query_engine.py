@@ -22,6 +22,7 @@ from syncmgr.lake.spark.queries.gateway import JavaFailedError
 from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.lake.spark.queries.query import Query
 from syncmgr.lake.spark.queries.starved import CpuStarvation, cores, times_of
+from tests.support.processes import connections_to
 from tests.support.spark_session import SPARK, STORE_KEY, Tables
 from tests.support.until import HANG_SECOND, until
 
@@ -193,17 +194,24 @@ def test_a_query_that_is_cancelled_before_the_engine_is_there(queries: Queries, 
     assert asked(queries, "SELECT 1") == [(1,)]
 
 
-def test_a_killed_engine_is_replaced(queries: Queries) -> None:
-    """A query that was running ends with one error; the next one is answered."""
+def test_a_killed_engine_is_replaced(queries: Queries, pool: ThreadPoolExecutor) -> None:
+    """A query that was running ends with one error; the next one is answered, and no connection of any thread to the
+    old one stays open: whoever has the engine replaced again and again would take all of the frontend's files.
+    """
+    pool.submit(asked, queries, "SELECT 1").result(HANG_SECOND)
     query = queries.query(LONG, None, "lost")
     killed = queries.pid
     assert killed is not None
+    gateway = queries._engine._gateway  # as a query that a client has not closed holds it
+    port = gateway.java_parameters.port
+    assert connections_to(port)
     os.kill(killed, signal.SIGKILL)
     with pytest.raises(SyncError) as caught:
         rows(query)
     assert caught.value.code is Code.QUERIES_ENDED
     until(lambda: queries.pid is None, why="the loss of the JVM")
     assert asked(queries, "SELECT 1") == [(1,)]
+    until(lambda: not connections_to(port), why="the end of connections")
 
 
 def test_the_engine_goes_behind_the_commits_and_writes_nothing(queries: Queries, lake: Lake) -> None:
