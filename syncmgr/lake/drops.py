@@ -13,13 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
-
 from syncmgr.errors import SyncError
 from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer, RowName
-from syncmgr.lake.iceberg.iceberg import FILE_MISSING, Iceberg
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, java_class, words
+from syncmgr.lake.iceberg.iceberg import Iceberg, passing_over_missing
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, words
 from syncmgr.lake.storage_errors import of_lake
 
 logger = logging.getLogger(__name__)
@@ -102,14 +100,11 @@ def finish(iceberg: Iceberg, drops: Drops) -> None:
 
 
 def _delete(iceberg: Iceberg, metadata: str) -> None:
-    """What the metadata name; without them nothing does."""
+    """What the metadata name."""
     package = iceberg.jvm.org.apache.iceberg
     io = package.hadoop.HadoopFileIO(iceberg.hadoop)
-    try:
+    with passing_over_missing():
         package.CatalogUtil.dropTableData(io, package.TableMetadataParser.read(io, metadata))
-    except Py4JJavaError as error:
-        if java_class(error) != FILE_MISSING:
-            raise
 
 
 def _folder(metadata: str) -> str:

@@ -8,6 +8,7 @@ Must not know: epochs, jobs, when something is called.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 from py4j.java_gateway import is_instance_of
@@ -32,6 +33,16 @@ class PendingDrops(Protocol):
     def confirm(self) -> None: ...
     def shared_with(self, uuid: str, metadata: str) -> str | None: ...
     def end(self, uuid: str) -> None: ...
+
+
+@contextmanager
+def passing_over_missing() -> Iterator[None]:
+    """Around a deletion: what a file that is gone has named, nothing names any more."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        if java_class(error) != FILE_MISSING:
+            raise
 
 
 class Iceberg(Transactions):
@@ -98,11 +109,8 @@ class Iceberg(Transactions):
         drops.confirm()
         other = drops.shared_with(uuid, location)
         if dropped and other is None:
-            try:
+            with passing_over_missing():  # any other error: the next start tries again
                 self._package.CatalogUtil.dropTableData(io, metadata)
-            except Py4JJavaError as error:
-                if java_class(error) != FILE_MISSING:
-                    raise  # the next start tries again; what a manifest that is gone has named, nothing names any more
         drops.end(uuid)
         return other
 
