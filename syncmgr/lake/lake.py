@@ -6,12 +6,11 @@ Must not know: how any of it is done.
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from pyspark.sql import SparkSession
 
@@ -33,6 +32,7 @@ from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import IndexBudget, Indexing, Standing
 from syncmgr.lake.integrity import check_files, check_metadata
+from syncmgr.lake.opening import LakeOptions
 from syncmgr.lake.spark.jdbc import JdbcDriver
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
@@ -73,30 +73,18 @@ class _Open:
 
 
 class Lake:
-    """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
+    """One Spark driver and one Iceberg catalog. Every method may be called from any thread."""
 
-    `jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, unchanged.
-    `environment`: variables for its JVM only. `progress` receives one line at a time while Spark starts. `wait_second`:
-    how long other calls wait for that.
-    `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
-    """
-
-    def __init__(
-        self,
-        *,
-        lake_dir: Path,
-        jars_dir: Path,
-        options: Mapping[str, str],
-        progress: Callable[[str], None],
-        wait_second: float,
-        index_dir: Path,
-        index_max_bytes: Callable[[], int],
-        environment: Mapping[str, str] | None = None,
-        trusts_expressions: bool = False,
-    ) -> None:
-        self._wait_second = wait_second
-        self._bounds = Bounds(trusts=trusts_expressions)
-        self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
+    def __init__(self, **options: Unpack[LakeOptions]) -> None:
+        self._wait_second = options["wait_second"]
+        progress, trusts = options["progress"], options.get("trusts_expressions", False)
+        self._bounds = Bounds(trusts=trusts)
+        self.place = LakePlace(
+            lake_dir=options["lake_dir"],
+            jars_dir=options["jars_dir"],
+            options=options["options"],
+            environment=options.get("environment", {}),
+        )
         self._session = Session(self.place, progress)
         self._driver = JdbcDriver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
@@ -114,11 +102,11 @@ class Lake:
             making=partial(_making, self._durability if self.place.embedded else None),
             drops=drops if self.place.embedded else None,
             forget=self._forget,
-            trusts_expressions=trusts_expressions,
+            trusts_expressions=trusts,
         )
         self._lock = threading.Lock()
         self._open: _Open | None = None
-        self._index_dir, self._budget = index_dir, IndexBudget(index_max_bytes)
+        self._index_dir, self._budget = options["index_dir"], IndexBudget(options["index_max_bytes"])
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
         self._readings = ChunkReads()
         self._strays = AbandonedFolders()

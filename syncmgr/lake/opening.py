@@ -7,7 +7,7 @@ Must not know: any table format.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Protocol, TypedDict, Unpack, cast
+from typing import NotRequired, Protocol, TypedDict, Unpack, cast
 
 from syncmgr.lake.port import Chunks, LakeTables, SavedTables, Upkeep
 from syncmgr.lake.registry import TableFormat
@@ -15,21 +15,25 @@ from syncmgr.lake.spark.launch import LakePlace
 
 
 class LakeOptions(TypedDict):
-    """`jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, unchanged.
-    `environment`: variables for its JVM only. `progress` receives one line at a time while Spark starts.
-    `wait_second`: how long other calls wait for that. `index_dir`: where key indexes are kept between starts;
-    `index_max_bytes`: of all of them in memory, now.
-    """
+    """How a frontend wants its lake."""
 
     lake_dir: Path
+    #: where jars are kept, shared with other lakes
     jars_dir: Path
+    #: the spark.* keys of fe.conf, unchanged
     options: Mapping[str, str]
+    #: receives one line at a time while Spark starts
     progress: Callable[[str], None]
+    #: how long other calls wait for that
     wait_second: float
+    #: where key indexes are kept between starts
     index_dir: Path
+    #: of all of them in memory, now
     index_max_bytes: Callable[[], int]
-    environment: Mapping[str, str]
-    trusts_expressions: bool
+    #: variables for its JVM only
+    environment: NotRequired[Mapping[str, str]]
+    #: expressions of channels are not bounded
+    trusts_expressions: NotRequired[bool]
 
 
 class OpenLake(Chunks, Upkeep, Protocol):
