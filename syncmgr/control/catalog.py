@@ -17,14 +17,14 @@ from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.port import LakeTables
 from syncmgr.lake.registry import FORMAT
 
-ENGINES: Final = frozenset({"iceberg", "olap"})
+ENGINES: Final = frozenset({FORMAT.name.lower(), "olap"})
 MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
 UTF8: Final = frozenset({"utf8", "utf8mb3", "utf8mb4"})
 IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
     syncsql.OptionKind.CHARSET: "all text is UTF-8",
     syncsql.OptionKind.COLLATE: "text compares by its bytes",
     syncsql.OptionKind.AUTO_INCREMENT: "values come from the source",
-    syncsql.OptionKind.ROW_FORMAT: "data files are Parquet",
+    syncsql.OptionKind.ROW_FORMAT: f"data files are {FORMAT.files}",
 }
 
 
@@ -175,13 +175,14 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
         partition=(*(_transform(each) for each in statement.partition_by), *_buckets(statement.distribution)),
         comment=statement.comment or "",
         properties=tuple((each.key, each.value) for each in statement.properties),
+        reserved_columns=FORMAT.reserved_columns,
     )
 
 
 def ignored(statement: syncsql.CreateTable) -> Iterator[Diagnostic]:
     """A warning for each part of MySQL's own CREATE TABLE that was accepted and has no effect."""
     if statement.engine is not None and statement.engine.lower() in MYSQL_ENGINES:
-        yield _ignored(f"ENGINE = {statement.engine}", "tables are Iceberg's")
+        yield _ignored(f"ENGINE = {statement.engine}", f"tables are {FORMAT.name}'s")
     for option in statement.options:
         if option.kind is not syncsql.OptionKind.CHARSET or option.value.lower() not in UTF8:
             yield _ignored(f"{option.kind} = {option.value}", IGNORED[option.kind])

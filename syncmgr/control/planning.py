@@ -29,13 +29,14 @@ from syncmgr.control.wanted_tables import WantedTables, expanded, is_wide
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import check_loadable, plan_channel
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.channel.patterns import sharded, spelt, target_of
+from syncmgr.job.channel.patterns import Found, sharded, spelt, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.snapshot.handshake import UniqueKeys
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.types.schema import SourceTable, TargetTable
 from syncmgr.lake.port import LakeTables
+from syncmgr.lake.registry import FORMAT
 from syncmgr.sources import cancellation
 from syncmgr.sources.port import Inspected
 
@@ -178,10 +179,14 @@ class Planner:
         home = place.node.target.db or wanted.db, place.node.target.name
         if home not in made:
             _refuse_keyless(wanted, [(place, told)])
-            found = replace(target_of(table, unique_keys, place.found, home[0]), name=home[1])
+            found = replace(_target_of(table, unique_keys, place.found, home[0]), name=home[1])
             shared = sharded(found) if place.shards is not None else found
             made[home] = shared if place.spare is None else replace(shared, uuid=place.spare.uuid)
         return made[home]
+
+
+def _target_of(source: SourceTable, unique_keys: UniqueKeys, found: Found, db: str) -> TargetTable:
+    return target_of(source, unique_keys, found, db, FORMAT.reserved_columns)
 
 
 def _by_position(place: PlannedChannel) -> ChannelDescription:
@@ -228,7 +233,7 @@ def _is_locked(wanted: SyncRequest, place: PlannedChannel, source: SourceTable |
     assert place.found is not None, "only tables that were found have no target yet"
     if source is None or wanted.without_key is not WithoutKey.APPEND:
         return False
-    return not target_of(source, unique_keys, place.found, wanted.db).keys
+    return not _target_of(source, unique_keys, place.found, wanted.db).keys
 
 
 def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[PlannedChannel, Told]]) -> None:
@@ -243,7 +248,7 @@ def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[PlannedChannel, 
         for place, (table, unique_keys) in places
         if place.found is not None
         and place.target is None
-        and not target_of(table, unique_keys, place.found, wanted.db).keys
+        and not _target_of(table, unique_keys, place.found, wanted.db).keys
     ]
     if labels:
         raise SyncError(

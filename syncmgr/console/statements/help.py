@@ -218,8 +218,8 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
 [PARTITION BY (column | BUCKET(n, column) | TRUNCATE(n, column) | YEAR|MONTH|DAY|HOUR(column), ...)]
 [DISTRIBUTED BY HASH (column, ...) BUCKETS n]
 [PROPERTIES ("key" = "value", ...)]""",
-        says=f"""Creates an Iceberg table. With UNIQUE KEY changes are applied as upserts and deletes, else rows are
-appended. BUCKETS n with n > 1 partitions by a hash of the column.
+        says=f"""Creates an {FORMAT.name} table. With UNIQUE KEY changes are applied as upserts and deletes, else rows
+are appended. BUCKETS n with n > 1 partitions by a hash of the column.
 PROPERTIES takes {", ".join(f'"{name}"' for name in FORMAT.properties)}.""",
         example="""CREATE TABLE demo.orders (id BIGINT NOT NULL, status VARCHAR(16), amount DECIMAL(12,2))
 UNIQUE KEY (id)""",

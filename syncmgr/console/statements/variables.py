@@ -13,6 +13,7 @@ from syncmgr.console.statements import time_zone
 from syncmgr.console.wire.protocol import VERSION, VERSION_COMMENT
 from syncmgr.console.wire.tracking import TRACKED
 from syncmgr.errors import Code, SyncError
+from syncmgr.lake.registry import FORMAT
 
 Value = int | str
 
@@ -39,7 +40,7 @@ _DEFAULTS: Final[Mapping[str, Value]] = {
     "collation_database": _COLLATION,
     "collation_server": _COLLATION,
     "datadir": "/",
-    "default_storage_engine": "ICEBERG",
+    "default_storage_engine": FORMAT.name.upper(),
     "error_count": 0,
     "event_scheduler": OFF,
     "explicit_defaults_for_timestamp": ON,

@@ -78,7 +78,7 @@ def plan_channel(
     gathered(checks)
     needed = {name for _, reads in mapped for name in reads}
     if where is not None:
-        needed |= {_source_column(source, name) for name in where.reads}
+        needed |= {_source_column(source, name, target) for name in where.reads}
     return ChannelDescription(
         token=token,
         source=source,
@@ -112,9 +112,9 @@ def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple
         if column.name in target.keys:
             reason = f"key column '{column.name}' cannot be an expression; name a source column of the same name"
             raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
-        reads = tuple(_source_column(source, name) for name in item.reads)
+        reads = tuple(_source_column(source, name, target) for name in item.reads)
         return MappedColumn(target=column.name, expression=_narrowed(item.expression, column)), reads
-    name = _source_column(source, item.target)
+    name = _source_column(source, item.target, target)
     return MappedColumn(target=column.name, expression=quoted(name)), (name,)
 
 
@@ -123,12 +123,12 @@ def _narrowed(expression: str, column: TargetColumn) -> str:
     return spark_cast(expression, column.type) if column.type.name in {"TINYINT", "SMALLINT"} else expression
 
 
-def _source_column(source: SourceTable, name: str) -> str:
+def _source_column(source: SourceTable, name: str, target: TargetTable) -> str:
     column = source.column(name)
     if column is None:
         hint = did_you_mean(name, [c.name for c in source.columns])
         raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=source.label, column=name, hint=hint)
-    if is_reserved(column.name):
+    if is_reserved(column.name, target):
         reason = f"its column '{column.name}' cannot be read, since staged rows have one of that name; leave it out"
         raise SyncError(Code.BAD_TABLE, table=source.label, reason=reason)
     return column.name

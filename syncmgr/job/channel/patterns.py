@@ -162,8 +162,12 @@ def sharded(made: TargetTable) -> TargetTable:
     return shared
 
 
-def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:
-    """The table that takes all of a source table. Raises TYPE_DOES_NOT_FIT, and what CREATE TABLE does."""
+def target_of(
+    source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str, reserved: frozenset[str]
+) -> TargetTable:
+    """The table that takes all of a source table. `reserved`: names that the table format has for columns of its own.
+    Raises TYPE_DOES_NOT_FIT, and what CREATE TABLE does.
+    """
     kinds = dict(gathered(partial(_named_kind, source, column) for column in source.columns))
     keys = _keys(source, unique_keys, kinds)
     columns = tuple(
@@ -182,6 +186,7 @@ def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found
         keys=keys,
         partition=_partition(keys, found.rows, columns),
         comment=found.comment,
+        reserved_columns=reserved,
     )
     table_rules.check(made)
     return made

@@ -44,7 +44,7 @@ from syncmgr.job.types.target import stored
 
 def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
     """Raises RefusedError if the policy, or the target, does not allow it."""
-    return with_allowed_names(_Evolution(channel, target, alteration, terms).run(), channel.reads)
+    return with_allowed_names(_Evolution(channel, target, alteration, terms).run(), channel.reads, target)
 
 
 @dataclass(slots=True)
@@ -312,7 +312,7 @@ class _Evolution:
         there = self._target.column(name) if self._stays(name) else None
         if there is not None and not self._takes(there, column.now):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
-        value, told = _old_value(column, self._alteration.table, self._terms, shares=self._shares)
+        value, told = self._old_value(column)
         if value is not None and kind.name == "LARGEINT":
             value = json.dumps(value)  # it is stored as a decimal, whose JSON is a text
         fills = value is not None and not self._terms.defaults
@@ -331,6 +331,23 @@ class _Evolution:
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
         taken = mapped.union(self._channel.kept_columns, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
+
+    def _old_value(self, column: Column) -> tuple[str | None, str]:
+        """What older rows show in a new column, and in words."""
+        assert column.definition is not None
+        terms = self._terms
+        if terms.empty:
+            return None, ""
+        try:
+            definition = _dated(replace(column.definition, column=column.now), self._alteration.table)
+            value = initial(definition, terms.moment)
+        except UnknowableError as error:
+            return None, _null(column, terms, str(error))
+        if value is not None and not terms.defaults and not self._shares and Kind.OLD_VALUES in terms.deeds:
+            what = self._target.lacks_defaults
+            return None, _null(column, terms, f"{what} cannot show {value} in rows from before")
+        anew = "" if terms.defaults else ", which are written again"
+        return value, f", {value} in rows from before{anew}" if value else ""
 
     def _move(self, column: Column) -> None:
         if not self._channel.takes_new_columns or self._terms.deed(Kind.MOVE) is Action.KEEP:
@@ -355,21 +372,6 @@ class _Evolution:
             self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
         for why in confused(self._alteration.columns, new if covered else keys):
             self._deed(Kind.KEY, why)
-
-
-def _old_value(column: Column, table: SourceTable, terms: Terms, *, shares: bool) -> tuple[str | None, str]:
-    """What older rows show in a new column, and in words. `shares`: with the tables of other databases."""
-    assert column.definition is not None
-    if terms.empty:
-        return None, ""
-    try:
-        value = initial(_dated(replace(column.definition, column=column.now), table), terms.moment)
-    except UnknowableError as error:
-        return None, _null(column, terms, str(error))
-    if value is not None and not terms.defaults and not shares and Kind.OLD_VALUES in terms.deeds:
-        return None, _null(column, terms, f"a table of format v2 cannot show {value} in rows from before")
-    anew = "" if terms.defaults else ", which are written again"
-    return value, f", {value} in rows from before{anew}" if value else ""
 
 
 def _dated(definition: ColumnDefinition, table: SourceTable) -> ColumnDefinition:

@@ -11,6 +11,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import AddField, LakeChange, RenameField
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
+from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.table_rules import is_column_name, is_reserved
 
 
@@ -55,12 +56,12 @@ class Step:
     done: tuple[str, ...] = ()
 
 
-def with_allowed_names(step: Step, read: Collection[str]) -> Step:
+def with_allowed_names(step: Step, read: Collection[str], target: TargetTable) -> Step:
     """`read`: the source columns so far. Raises RefusedError for a column that lake or staging have no place for."""
     made = [each.name for each in step.changes if isinstance(each, AddField)]
     made += [each.new for each in step.changes if isinstance(each, RenameField)]
     for name in (*made, *(each for each in step.channel.reads if each not in read)):
-        if is_reserved(name):
+        if is_reserved(name, target):
             raise RefusedError(f"it names a column '{name}', which is reserved: give it another name, or leave it out")
         if not is_column_name(name):
             raise RefusedError(f"it names a column {name!r}, which has control characters, or too many")

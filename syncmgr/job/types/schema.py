@@ -190,8 +190,10 @@ class TargetColumn:
 class TargetTable:
     """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended.
 
-    Of an existing table also: its `uuid`, and the tokens of the channels that have committed epochs. `is_unused`: it is
-    as it was created, without rows. `is_spare`: and it was created for a job.
+    `reserved_columns`: names that its format has for columns of its own. Of an existing table also: its `uuid`, and the
+    tokens of the channels that have committed epochs. `is_unused`: it is as it was created, without rows. `is_spare`:
+    and it was created for a job. `lacks_defaults`: what kind of table it is, if that cannot show a value in rows that
+    were written without it.
     """
 
     db: str
@@ -202,10 +204,12 @@ class TargetTable:
     partition: tuple[str, ...] = ()  # transforms as Spark prints them: "bucket(4, id)", "day(at)", "region"
     comment: str = ""
     properties: tuple[tuple[str, str], ...] = ()
+    reserved_columns: frozenset[str] = field(compare=False)
     uuid: str = field(default="", compare=False)
     writers: tuple[str, ...] = field(default=(), compare=False)
     is_unused: bool = field(default=False, compare=False)
     is_spare: bool = field(default=False, compare=False)
+    lacks_defaults: str = field(default="", compare=False)
 
     def is_placed_by(self, column: str) -> bool:
         """Whether its partitions depend on that column."""

@@ -19,10 +19,7 @@ from syncmgr.job.types.schema import (
 from syncmgr.job.types.target import CHARACTERS
 
 RESERVED_PREFIX: Final = "syncmgr_"
-_OF_READERS: Final = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
-_OF_CHANGES: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")  # of a reader of a table's changes
-_OF_STAGING: Final = ("_op", "_seq", "_when", "_file", "_offset", "_image")
-RESERVED: Final = frozenset({*_OF_READERS, *_OF_CHANGES, *_OF_STAGING})
+STAGED: Final = frozenset({"_op", "_seq", "_when", "_file", "_offset", "_image"})  # columns of ours in staged rows
 NAME_LENGTH: Final = 64  # MySQL's own bound
 
 
@@ -78,19 +75,19 @@ def _check_columns(table: TargetTable) -> None:
         if folded in seen:
             raise SyncError(Code.DUPLICATE_COLUMN, column=column.name)
         seen.add(folded)
-        if is_reserved(column.name):
+        if is_reserved(column.name, table):
             raise _bad(table, f"the column name '{column.name}' is reserved")
         if not is_column_name(column.name):
             reason = f"it must have 1 to {NAME_LENGTH} characters, no control characters among them"
             raise SyncError(Code.BAD_NAME, what="column", name=column.name, reason=reason)
 
 
-def is_reserved(column: str) -> bool:
+def is_reserved(column: str, target: TargetTable) -> bool:
     """Whether rows have a column of that name besides those of a table: for readers, or while they are staged. A column
     of the source that has it cannot be read, either.
     """
     folded = folded_in_lake(column)
-    return folded in RESERVED or folded.startswith(RESERVED_PREFIX)
+    return folded in STAGED or folded in target.reserved_columns or folded.startswith(RESERVED_PREFIX)
 
 
 def is_column_name(column: str) -> bool:

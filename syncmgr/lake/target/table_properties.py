@@ -1,6 +1,6 @@
-"""The properties of CREATE TABLE.
+"""What CREATE TABLE may say of a table of Iceberg.
 
-Owns: which of Iceberg's an operator may set, and to what.
+Owns: which of Iceberg's properties an operator may set, and to what; the names of columns that Iceberg has itself.
 Must not know: how a table is made.
 """
 
@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from syncmgr.job.types.table_rules import Check
+
+_OF_READERS: Final = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+_OF_CHANGES: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")  # of a reader of a table's changes
+RESERVED_COLUMNS: Final = frozenset({*_OF_READERS, *_OF_CHANGES})
 
 
 def _codec(value: str) -> str | None:

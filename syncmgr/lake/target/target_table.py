@@ -26,7 +26,7 @@ from syncmgr.lake.iceberg.layout import (
     PartitionField,
 )
 from syncmgr.lake.target.own_properties import as_written
-from syncmgr.lake.target.table_properties import PROPERTIES
+from syncmgr.lake.target.table_properties import PROPERTIES, RESERVED_COLUMNS
 from syncmgr.lake.target.target_types import TYPES, from_iceberg, iceberg_type, kept_types
 
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
@@ -120,10 +120,12 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         properties=tuple(
             (key, properties[key]) for key in PROPERTIES if properties.get(key, CREATED.get(key)) != CREATED.get(key)
         ),
+        reserved_columns=RESERVED_COLUMNS,
         uuid=properties.get(UUID, ""),
         writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
         is_unused=properties.get(CHANGES) == "0",
         is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
+        lacks_defaults="a table of format v2" if properties.get(FORMAT_VERSION) == "2" else "",
     )
 
 

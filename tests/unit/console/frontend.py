@@ -35,6 +35,7 @@ ORDERS = TargetTable(
         TargetColumn(name="amount", type=TargetType(name="DECIMAL", args=(12, 2))),
     ),
     keys=("id",),
+    reserved_columns=frozenset(),
 )
 
 

@@ -8,6 +8,7 @@ from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.mysql.description import MysqlDescription
 
@@ -55,7 +56,8 @@ def make_target(**overrides: Any) -> TargetTable:
         TargetColumn(name="status", type=TargetType(name="VARCHAR", args=(16,))),
         TargetColumn(name="amount", type=TargetType(name="DECIMAL", args=(12, 2))),
     )
-    return TargetTable(**({"db": "demo", "name": "orders", "columns": columns, "keys": ("id",)} | overrides))
+    facts = {"db": "demo", "name": "orders", "columns": columns, "keys": ("id",)}
+    return TargetTable(**(facts | {"reserved_columns": FORMAT.reserved_columns} | overrides))
 
 
 def make_channel(**overrides: Any) -> ChannelDescription:

@@ -18,7 +18,14 @@ class OtherFiles:
         self.arguments = arguments
 
 
-OTHER = TableFormat(lake=f"{__name__}:OtherLake", saved=f"{__name__}:OtherFiles", properties={})
+OTHER = TableFormat(
+    name="Other",
+    files="files",
+    lake=f"{__name__}:OtherLake",
+    saved=f"{__name__}:OtherFiles",
+    properties={},
+    reserved_columns=frozenset(),
+)
 
 
 def test_a_format_is_opened_by_its_line_alone(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from syncmgr.console.statements.local.collation import compared
 from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.local.wanted_rows import RowBounds
-from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
+from syncmgr.console.statements.show.show import COLLATION, ENGINE, ENGINE_COMMENT, type_of
 from syncmgr.console.table_columns import NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.lake.registry import FORMAT
 
 # the words that MySQL's drivers know for types that only Doris has
 _DATA_TYPES: Final = {
@@ -62,7 +63,7 @@ def described(name: str) -> TargetTable:
     columns = (
         TargetColumn(name=column, type=_NUMBER if column in NUMBERS else _WORD) for column in TABLES[name.lower()]
     )
-    return TargetTable(db=INFORMATION_SCHEMA, name=name.upper(), columns=tuple(columns))
+    return TargetTable(db=INFORMATION_SCHEMA, name=name.upper(), columns=tuple(columns), reserved_columns=frozenset())
 
 
 _NUMBER: Final = TargetType(name="BIGINT")
@@ -148,7 +149,7 @@ def _tables(schema: Schema) -> Iterator[Row]:
         yield "def", INFORMATION_SCHEMA, name.upper(), "SYSTEM VIEW", None, 10, None, *nothing, None, None, "", ""
     for table in schema.tables:
         yield (
-            *("def", table.db, table.name, "BASE TABLE", ENGINE, 10, "Parquet", *nothing),
+            *("def", table.db, table.name, "BASE TABLE", ENGINE, 10, FORMAT.files, *nothing),
             *(COLLATION, None, "", table.comment),
         )
 
@@ -192,7 +193,7 @@ def _table_constraints(schema: Schema) -> Iterator[Row]:
 
 
 def _engines(_schema: Schema) -> Iterator[Row]:
-    yield ENGINE, "DEFAULT", "Iceberg tables, written and read by Spark", "NO", "NO", "NO"
+    yield ENGINE, "DEFAULT", ENGINE_COMMENT, "NO", "NO", "NO"
 
 
 def _character_sets(_schema: Schema) -> Iterator[Row]:

@@ -21,9 +21,11 @@ from syncmgr.console.wire.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetColumn, TargetTable
+from syncmgr.lake.registry import FORMAT
 from syncsql import Filter, Limit, MetaKind, OrderItem
 
-ENGINE: Final = "ICEBERG"
+ENGINE: Final = FORMAT.name.upper()
+ENGINE_COMMENT: Final = f"{FORMAT.name} tables, written and read by Spark"
 COLLATION: Final = "utf8mb4_0900_ai_ci"
 INFO_SHOWN: Final = 100  # characters of a statement in SHOW PROCESSLIST without FULL
 EVERYTHING: Final = Filter()
@@ -186,7 +188,9 @@ def table_status(found: Sequence[TargetTable]) -> Listing:
         "Create_options",
         "Comment",
     )
-    rows = [(table.name, ENGINE, 10, "Parquet", *(None,) * 10, COLLATION, None, "", table.comment) for table in found]
+    rows = [
+        (table.name, ENGINE, 10, FORMAT.files, *(None,) * 10, COLLATION, None, "", table.comment) for table in found
+    ]
     return listing(names, rows, numbers=("Version", "Rows"))
 
 
@@ -209,7 +213,7 @@ def remarks(kind: MetaKind, said: Iterable[Diagnostic]) -> Listing:
 
 def _engines() -> Listing:
     names = ("Engine", "Support", "Comment", "Transactions", "XA", "Savepoints")
-    return listing(names, [(ENGINE, "DEFAULT", "Iceberg tables, written and read by Spark", "NO", "NO", "NO")])
+    return listing(names, [(ENGINE, "DEFAULT", ENGINE_COMMENT, "NO", "NO", "NO")])
 
 
 def frontend(port: int, *, started: dt.datetime) -> Listing:

@@ -148,7 +148,7 @@ class Following:
 
 def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
     """What older rows have in a new column; those of other channels do not have it."""
-    return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
+    return channel.part is None and not target.lacks_defaults
 
 
 def refuse_gone(job: Following, channel: ChannelDescription) -> None:

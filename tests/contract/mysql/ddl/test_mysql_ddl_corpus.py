@@ -57,7 +57,7 @@ def planned(
 
 def target(source: SourceTable, keys: tuple[str, ...]) -> TargetTable:
     columns = tuple(TargetColumn(name=c.name, type=derived(c), nullable=c.nullable) for c in source.columns)  # type: ignore[arg-type]
-    return TargetTable(db="lake", name=source.name, columns=columns, keys=keys)
+    return TargetTable(db="lake", name=source.name, columns=columns, keys=keys, reserved_columns=frozenset())
 
 
 def worker(channel: ChannelDescription) -> WorkerChannel:

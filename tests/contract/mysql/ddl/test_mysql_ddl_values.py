@@ -413,7 +413,7 @@ class Seen:
 
 def target_of(source: SourceTable) -> TargetTable:
     columns = tuple(TargetColumn(name=c.name, type=derived(c), nullable=c.nullable) for c in source.columns)  # type: ignore[arg-type]
-    return TargetTable(db="demo", name=source.name, columns=columns, keys=("id",))
+    return TargetTable(db="demo", name=source.name, columns=columns, keys=("id",), reserved_columns=frozenset())
 
 
 def outcome(said: DdlStatement, before: SourceTable) -> DdlStep | str:

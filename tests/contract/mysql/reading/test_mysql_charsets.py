@@ -225,7 +225,7 @@ def test_a_label_without_a_text_makes_two_rows_one(any_server: MysqlServer, kind
         )
         assert sorted(text for (text,) in any_server.run(f"SELECT CONCAT(e) FROM {db}.t")) == shown
         refused, taken = facts(any_server, [(db, "t"), (db, "other")]).tables
-    held = TargetTable(db="demo", name="t", columns=(), keys=("e",))
+    held = TargetTable(db="demo", name="t", columns=(), keys=("e",), reserved_columns=frozenset())
     with pytest.raises(SyncError, match="'' is a label of column 'e'"):
         check_key_covers(refused, held, ["e"], [("e",)])
     check_key_covers(taken, held, ["e"], [("e",)])

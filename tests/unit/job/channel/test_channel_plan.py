@@ -175,6 +175,20 @@ def test_an_append_target_needs_no_key() -> None:
     assert (channel.keys, channel.source_keys) == ((), ())
 
 
+def test_a_source_column_of_a_name_that_the_table_format_has_is_refused() -> None:
+    """Whichever names these are: the target has them from its format."""
+    source = make_source_table(columns=(ID, SourceColumn(name="_Place", type="int")))
+    columns = tuple(TargetColumn(name=name, type=TargetType(name="BIGINT"), nullable=False) for name in ("id", "v"))
+    items = (ColumnItem(target="id"), ColumnItem(target="v", expression="_place + 1", reads=("_place",)))
+    target = make_target(columns=columns, reserved_columns=frozenset({"_place"}))
+    with pytest.raises(SyncError, match="'_Place' cannot be read"):
+        plan(source=source, target=target, items=items)
+    assert plan(source=source, target=replace(target, reserved_columns=frozenset()), items=items).reads == (
+        "id",
+        "_Place",
+    )
+
+
 @pytest.mark.parametrize(("kind", "members"), [("enum", ("", "x")), ("set", ("x", ""))])
 def test_a_label_without_a_text_makes_no_key(kind: str, members: tuple[str, ...]) -> None:
     """The servers tell it apart from a value of no label, and both are the same text; it may stand beside a key."""

@@ -108,7 +108,7 @@ def test_shards_of_tables_of_different_names_are_not_yet_taken(pattern: TablePat
 def test_a_target_has_the_types_key_and_comments_of_its_source() -> None:
     """Each column in the smallest type that holds it, the primary key as UNIQUE KEY, both kinds of comments."""
     found = Found(db="shop", name="orders", comment="all orders", comments={"status": "new or paid"})
-    made = target_of(make_source_table(), (("id",),), found, "demo")
+    made = target_of(make_source_table(), (("id",),), found, "demo", frozenset())
     assert (made.label, made.keys, made.comment, made.partition) == ("demo.orders", ("id",), "all orders", ())
     told = [(each.name, each.type.text, each.nullable, each.comment) for each in made.columns]
     assert told == [
@@ -122,8 +122,8 @@ def test_a_key_is_of_exact_types() -> None:
     """A float is none; the next unique key is taken, and without one the target has none."""
     rate = SourceColumn(name="rate", type="double", nullable=False)
     source = SourceTable(db="shop", name="orders", columns=(rate, ID))
-    assert target_of(source, (("rate",), ("id",)), FOUND, "demo").keys == ("id",)
-    made = target_of(source, (("rate",),), FOUND, "demo")
+    assert target_of(source, (("rate",), ("id",)), FOUND, "demo", frozenset()).keys == ("id",)
+    made = target_of(source, (("rate",),), FOUND, "demo", frozenset())
     assert (made.keys, made.columns[0].nullable) == ((), True)
 
 
@@ -132,7 +132,7 @@ def test_a_key_is_of_exact_types() -> None:
 )
 def test_a_huge_table_is_cut_by_its_key(rows: int, partition: tuple[str, ...]) -> None:
     """Upkeep rewrites one bucket at a time; a table of usual size has none."""
-    made = target_of(make_source_table(), (("id",),), Found(db="shop", name="orders", rows=rows), "demo")
+    made = target_of(make_source_table(), (("id",),), Found(db="shop", name="orders", rows=rows), "demo", frozenset())
     assert made.partition == partition
 
 
@@ -140,5 +140,5 @@ def test_a_type_without_a_rule_is_refused() -> None:
     """Nothing is guessed."""
     source = SourceTable(db="shop", name="orders", columns=(ID, SourceColumn(name="x", type="novelty")))
     with pytest.raises(SyncError, match="novelty") as raised:
-        target_of(source, (("id",),), FOUND, "demo")
+        target_of(source, (("id",),), FOUND, "demo", frozenset())
     assert raised.value.code is Code.TYPE_DOES_NOT_FIT

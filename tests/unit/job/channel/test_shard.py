@@ -18,7 +18,9 @@ from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable, Tar
 from tests.unit.job.factories import make_source_table
 
 ORDERS = make_source_table(db="shop_1")
-TARGET = replace(sharded(target_of(ORDERS, [("id",)], Found(db="shop_1", name="orders"), "demo")), name="all_orders")
+TARGET = replace(
+    sharded(target_of(ORDERS, [("id",)], Found(db="shop_1", name="orders"), "demo", frozenset())), name="all_orders"
+)
 
 
 SHOPS = TablePattern(kind=PatternKind.LIKE, text=r"shop\_%.orders")
@@ -186,7 +188,7 @@ def test_what_takes_null_takes_it_for_all() -> None:
     strict = make_source_table(db="shop_1")
     columns = (strict.columns[0], replace(strict.columns[1], nullable=False), strict.columns[2])
     source = replace(strict, columns=columns)
-    target = sharded(target_of(source, [("id",)], Found(db="shop_1", name="orders"), "demo"))
+    target = sharded(target_of(source, [("id",)], Found(db="shop_1", name="orders"), "demo", frozenset()))
     target = replace(
         target, columns=tuple(replace(c, nullable=False) if c.name == "status" else c for c in target.columns)
     )

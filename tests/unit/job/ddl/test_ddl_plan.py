@@ -69,6 +69,7 @@ TARGET = TargetTable(
         TargetColumn(name="d", type=TargetType(name="DECIMAL", args=(8, 2))),
     ),
     keys=("id",),
+    reserved_columns=frozenset(),
 )
 RULES_OF_JOB = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
 MOMENT = Moment(at=1_700_000_000, micros=123456, zone=SessionZone(name="UTC"))
@@ -674,7 +675,7 @@ def test_an_older_statement_must_not_change_what_nobody_knows() -> None:
 
 def test_a_table_of_v2_shows_no_defaults() -> None:
     """There a value is written into the rows that are there; or, as the policy says, NULL is, or the job pauses."""
-    v2 = replace(TARGET, properties=(("format-version", "2"),))
+    v2 = replace(TARGET, lacks_defaults="a table of format v2")
     assert changes("ALTER TABLE orders ADD c INT", target=v2) == (AddField(name="c", type=kind("INT")),)
     text, added = "ALTER TABLE orders ADD c INT NOT NULL FIRST", AddField(name="c", type=kind("INT"))
     moved = MoveField(name="c", after=None)

@@ -31,6 +31,7 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.lake.registry import FORMAT
 
 PORTED = Path(__file__).parent / "ported"
 TABLES = ("orders", "items")
@@ -57,6 +58,7 @@ TARGET = TargetTable(
         TargetColumn(name="n", type=TargetType(name="INT"), nullable=False),
     ),
     keys=("id",),
+    reserved_columns=FORMAT.reserved_columns,
 )
 
 

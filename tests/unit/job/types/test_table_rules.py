@@ -17,7 +17,8 @@ def table(**changes: object) -> TargetTable:
         TargetColumn(name="at", type=TargetType(name="DATETIME"), nullable=False),
         TargetColumn(name="v", type=TargetType(name="DOUBLE")),
     )
-    return replace(TargetTable(db="demo", name="t", columns=columns, keys=("id",)), **changes)  # type: ignore[arg-type]
+    made = TargetTable(db="demo", name="t", columns=columns, keys=("id",), reserved_columns=frozenset({"_pos"}))
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def test_a_good_table_is_accepted() -> None:
@@ -61,6 +62,7 @@ def test_a_bad_table_is_refused(changes: dict[str, object], code: Code) -> None:
         (("id", "\u00b5", "\u03bc"), Code.DUPLICATE_COLUMN),
         (("id", "syncmgr_kind"), Code.BAD_TABLE),
         (("id", "_file"), Code.BAD_TABLE),
+        (("id", "_POS"), Code.BAD_TABLE),
         (("id", "a\nb"), Code.BAD_NAME),
         (("id", "x" * 65), Code.BAD_NAME),
     ],
@@ -75,7 +77,7 @@ def test_bad_column_names_are_refused(columns: tuple[str, ...], code: Code) -> N
 
 def test_no_column_has_a_name_of_staged_rows() -> None:
     """Its values would be those of ours."""
-    assert {OP, SEQ, *PLACE, IMAGE} <= table_rules.RESERVED
+    assert {OP, SEQ, *PLACE, IMAGE} <= table_rules.STAGED
 
 
 def test_names_that_are_two_everywhere_are_accepted() -> None:

@@ -7,7 +7,9 @@ from syncmgr.lake.target.table_properties import PROPERTIES
 
 
 def _checked(*properties: tuple[str, str]) -> None:
-    check_properties(TargetTable(db="demo", name="t", columns=(), properties=properties), PROPERTIES)
+    check_properties(
+        TargetTable(db="demo", name="t", columns=(), properties=properties, reserved_columns=frozenset()), PROPERTIES
+    )
 
 
 def test_good_properties_are_accepted() -> None:

@@ -44,3 +44,12 @@ def test_a_table_comes_back_from_the_lake(sql: str) -> None:
     )
     assert table == described("d", "t", layout, properties_of(table))
     assert table == defined(parsed(statement_of(table).sql()), "d")
+
+
+def test_a_described_table_has_what_its_format_and_version_imply() -> None:
+    """Names that readers have for themselves; in v2 no column shows a value in rows from before it."""
+    table = defined(parsed(STATEMENTS[0]), "d")
+    layout = Layout(schema_id=0, spec_id=0, fields=fields_of(table), partition=(), identifier=identifier_of(table))
+    found = [described("d", "t", layout, {**properties_of(table), "format-version": v}) for v in ("2", "3")]
+    assert [each.lacks_defaults for each in found] == ["a table of format v2", ""]
+    assert all("_pos" in each.reserved_columns for each in (*found, table))
