@@ -238,8 +238,9 @@ def test_death_around_ddl_loses_and_doubles_nothing(mysql_server: MysqlServer, t
         for point in (CrashPoint.DDL_TOLD, CrashPoint.DDL_ANSWERED):
             fe.arm(point)
             until(lambda point=point: not fe.is_armed(point), why=f"the worker's death at {point}")
-        fe.kill()
-        for point in (CrashPoint.DDL_DECIDED, CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
+        fe.arm(CrashPoint.DDL_DECIDED)
+        fe.await_death(CrashPoint.DDL_DECIDED)
+        for point in (CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
             fe.die_at(point)
         ended.set()
         writer.join()
