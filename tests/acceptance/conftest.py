@@ -19,9 +19,9 @@ def frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProce
     assert process.stop() == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark(frontend: FrontendProcess) -> Iterator[Callable[[str], None]]:
-    """Statements of another engine on the same lake."""
+    """Statements of another engine on the same lake: one JVM per run."""
     engine = Engine(frontend.folder / "var" / "lake")
 
     def run(statement: str) -> None:
