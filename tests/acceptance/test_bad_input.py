@@ -366,6 +366,11 @@ class Ground:
             return list(cursor.fetchall())
 
 
+@pytest.fixture(autouse=True)
+def _ends_its_jobs() -> None:
+    """In place of the one of all tests, which asks twice for the jobs: `ground` knows those that there are."""
+
+
 @pytest.fixture(scope="module")
 def ground(mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Ground]:
     made = Ground(mysql_server, frontend)
