@@ -16,6 +16,7 @@ from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.upkeep.fold import Fold
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after
 
 INS, UPD, DEL = ChangeKind
@@ -49,7 +50,10 @@ def random_changes(rng: random.Random, model: dict[int, int], count: int) -> lis
 
 @pytest.mark.parametrize(
     "place",
-    ["", "DISTRIBUTED BY HASH(id) BUCKETS 4", "PARTITION BY (truncate(10, id), bucket(2, id))"],
+    some_slow(
+        ["", "DISTRIBUTED BY HASH(id) BUCKETS 4", "PARTITION BY (truncate(10, id), bucket(2, id))"],
+        always=["", "PARTITION BY (truncate(10, id), bucket(2, id))"],
+    ),
 )
 def test_epochs_make_the_table_equal_to_its_source(tables: Tables, place: str) -> None:
     """Whatever a binlog holds, after each epoch the table has the rows of the source, however it is partitioned."""

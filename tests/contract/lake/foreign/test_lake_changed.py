@@ -209,8 +209,6 @@ CODECS = {  # as a table's property says, and what is written
         always=[
             ("lz4", "ZSTD", True),
             ("nonsense", "ZSTD", False),
-            ("", "ZSTD", True),
-            ("UNCOMPRESSED", "UNCOMPRESSED", False),
             ("Snappy", "SNAPPY", False),
             ("gzip", "GZIP", True),
         ],

@@ -189,9 +189,19 @@ def removed(table: LakeTable) -> None:
     unset(table, "columns")
 
 
-@pytest.mark.parametrize("between", [rows_only, no_rows, statement])
+FORGETS = {"removed": removed, "emptied": emptied("{{}}"), "set back": emptied(SET_BACK)}
+
+
 @pytest.mark.parametrize(
-    "forget", [removed, emptied("{{}}"), emptied(SET_BACK)], ids=["removed", "emptied", "set back"]
+    ("forget", "between"),
+    some_slow(
+        (
+            pytest.param(forget, between, id=f"{name}, {between.__name__}")
+            for name, forget in FORGETS.items()
+            for between in (rows_only, no_rows, statement)
+        ),
+        always=["removed, statement", "emptied, rows_only", "set back, no_rows"],
+    ),
 )
 def test_a_column_that_was_replaced_is_noticed(
     tables: Tables, forget: Callable[[LakeTable], None], between: Callable[[LakeTable], None]
