@@ -10,7 +10,6 @@ import pymysql
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
-from tests.support.until import until
 
 STRICT = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'"
 BINLOG = (
@@ -80,7 +79,7 @@ class Altered:
             return self.lake(target) == expected
 
         try:
-            until(equal, why=f"{self.name} equal to its source")
+            self.fe.await_rows(equal, why=f"{self.name} equal to its source")
         except AssertionError as error:
             raise AssertionError(f"{error}\n{expected}\n{self.lake(target)}\n{self.fe.job(self.name)}") from error
 

@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.support.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
 DEATH_SECOND = 900.0
+LOOK_SECOND = 2.0  # between two looks at rows of a lake to which nothing is committed
 QUIET_LAG_SECOND = 10.0  # of a source that has nothing more: it grows between two heartbeats, which are 7.5 s apart
 
 
@@ -140,6 +142,30 @@ class FrontendProcess:
         """Until the lake has all that the source of its last job had when this is called, by the source's clock."""
         begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         until(lambda: (self.job(db)["Status"]["synced_until"] or "") > begun, deadline=deadline, why=f"{db} caught up")
+
+    def await_rows(self, condition: Callable[[], object], *, why: str, deadline: float = HANG_SECOND) -> None:
+        """`until`, of what rows of the lake show. Each look is a query of Spark, so the next one waits for a commit."""
+        seen: object = None
+        again = 0.0
+
+        def holds() -> object:
+            nonlocal seen, again
+            catalog, now = self._catalog(), time.monotonic()
+            if catalog and catalog == seen and now < again:
+                return False
+            seen, again = catalog, now + LOOK_SECOND
+            return condition()
+
+        until(holds, deadline=deadline, why=why)
+
+    def _catalog(self) -> list[tuple[int, int]]:
+        """When its files were written last, and their sizes: every commit changes them. Empty where it is elsewhere."""
+        found: list[tuple[int, int]] = []
+        for name in (launch.CATALOG_FILE, f"{launch.CATALOG_FILE}-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                file = (self.folder / "var" / "lake" / name).stat()
+                found.append((file.st_mtime_ns, file.st_size))
+        return found
 
     def kill(self, *, waits: bool = True) -> list[psutil.Process]:
         """Kill -9, as a power cut does it; its JVM and workers end by the loss of their pipes: they are returned."""

@@ -190,7 +190,7 @@ def test_rows_that_were_written_in_part_are_read_again(
     """20106 and 20115 of a lone table: RESUME alone meets the same event again, RESYNC TABLE and RESUME do not."""
     t = Patient(name, mysql_server, frontend)
     t.run(f"ALTER TABLE {name}.t ADD doc JSON", f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1, '{{\"a\": 1, \"b\": 2}}')")
-    until(lambda: len(t.lake()) == 2, why="the row")
+    t.fe.await_rows(lambda: len(t.lake()) == 2, why="the row")
     t.run(f"SET SESSION {variable}", f"UPDATE {name}.t {change}")
     assert ", and in the session that wrote the event. " in t.until_paused(code)
     t.resume()
@@ -347,7 +347,7 @@ def test_a_whole_database_is_created_again_as_it_is_printed(
     assert {row["Value"] for row in explained if row["Item"] == "target"} == {"exists"}
     frontend.sql(text)
     wanted = {"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 4], "d": [1, 3]}
-    until(lambda: {table: lake(table) for table in wanted} == wanted, why="every row of every table")
+    frontend.await_rows(lambda: {table: lake(table) for table in wanted} == wanted, why="every row of every table")
     assert frontend.sql(f"SHOW TABLES FROM {db} LIKE 'a2'") == []
     frontend.sql(f"STOP SYNC JOB {db}.job1")
 
@@ -381,7 +381,7 @@ def test_a_lost_position_is_left_behind_by_a_new_job(frontend: FrontendProcess, 
         binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{own.port}", "mysql.user" = "root"'
         source = f'FROM BINLOG ("type" = "mysql", {binlog}, "mysql.password" = "")'
         frontend.sql(f"CREATE SYNC advised_lost.job1 (FROM advised_lost.t INTO advised_lost.*) {source}")
-        until(lambda: t.lake() == t.source(), why="all rows")
+        t.fe.await_rows(lambda: t.lake() == t.source(), why="all rows")
         t.until_well()
         frontend.sql("STOP SYNC JOB advised_lost.job1")
     finally:

@@ -236,7 +236,7 @@ def test_a_column_that_nobody_fills_is_made_nullable(
     assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
     spark("ALTER TABLE lake.advised_required.t ALTER COLUMN x DROP NOT NULL")
     t.resume()
-    until(lambda: len(t.lake()) == 2, why="the row")
+    t.fe.await_rows(lambda: len(t.lake()) == 2, why="the row")
     spark("ALTER TABLE lake.advised_required.t DROP COLUMN x")
     t.until_well()
 

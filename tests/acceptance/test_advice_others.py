@@ -51,7 +51,9 @@ def test_a_column_that_nobody_fills_is_filled_by_a_new_job(
     frontend.sql(f"STOP SYNC JOB {name}.job1")
     t.make(f"(FROM {name}.t INTO t (id, a, b, d, x = a + 1))", start=t.place)
     t.run(f"INSERT INTO {name}.t VALUES (12, 2, 'newer', 1)")
-    until(lambda: [(row[0], row[4]) for row in t.lake()[1:]] == [(11, 2), (12, 3)], why="both rows, with the column")
+    t.fe.await_rows(
+        lambda: [(row[0], row[4]) for row in t.lake()[1:]] == [(11, 2), (12, 3)], why="both rows, with the column"
+    )
     until(lambda: t.job["State"] == "RUNNING" and t.job["Msg"] is None, why="a job that is well")
 
 

@@ -260,7 +260,7 @@ def test_a_part_of_a_table_is_read_anew(mysql_server: MysqlServer, frontend: Fro
     writer.start()
     try:
         frontend.sql(f"{resync} WHERE {condition}")
-        until(lambda: "'unseen'" in str(t.lake()), why="rows that were changed unseen")
+        t.fe.await_rows(lambda: "'unseen'" in str(t.lake()), why="rows that were changed unseen")
         streams(t, "t")
     finally:
         ended.set()

@@ -112,7 +112,7 @@ class Shop:
         for table in TABLES:
             query = f"SELECT id, v FROM saved.{table} ORDER BY id"
             wanted = [{"id": key, "v": value} for key, value in self.mysql.run(query)]
-            until(lambda: fe.sql(query) == wanted, why=f"the rows of {table}")  # noqa: B023 - called at once
+            fe.await_rows(lambda: fe.sql(query) == wanted, why=f"the rows of {table}")  # noqa: B023 - called at once
         assert fe.job("saved")["State"] == "RUNNING"
 
     def await_indexes(self, fe: FrontendProcess) -> None:

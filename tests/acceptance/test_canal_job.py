@@ -73,7 +73,7 @@ class Shop:
     def wait_until_equal(self) -> None:
         """Row by row, exact values."""
         expected = self.source_rows()
-        until(lambda: self.lake_rows() == expected, why=f"{self.name} equal to its source")
+        self.fe.await_rows(lambda: self.lake_rows() == expected, why=f"{self.name} equal to its source")
 
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -117,7 +117,7 @@ def test_doris_own_example_runs(
     def rows() -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in frontend.sql("SELECT k1, k2, v1 FROM test_db.test_tbl ORDER BY k1")]
 
-    until(lambda: rows() == expected, why="the rows")
+    frontend.await_rows(lambda: rows() == expected, why="the rows")
     job = frontend.job("test_db")
     assert (job["Type"], job["State"], job["Msg"]) == ("CANAL", "RUNNING", None)
     assert job["Channel"] == "mysql_db1.tbl1->test_tbl"

@@ -95,7 +95,7 @@ def test_a_type_that_changes_values_has_a_column_of_its_own(
         (5, 5, None, Decimal(5), 50, None, None),
         (6, 6, None, None, None, Decimal("6.5"), 6.5),
     ]
-    until(lambda: t.lake() == expected, why="the new columns")
+    t.fe.await_rows(lambda: t.lake() == expected, why="the new columns")
     assert frontend.job(name)["State"] == "RUNNING"
 
 
@@ -192,7 +192,7 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
     until(lambda: "computed" in str(frontend.job("settling")["Msg"]), why="the next statement")
     settle("SKIP DDL")
     rows = [("id", "a", "b", "d"), (1, 1, None, 1), (2, 2, 6, 2), (3, 3, 7, 3)]
-    until(lambda: t.lake() == rows, why="the rows behind it")
+    t.fe.await_rows(lambda: t.lake() == rows, why="the rows behind it")
     told = frontend.sql("SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
     assert [row["state"] for row in told] == ["DONE", "DONE"]
     assert "was applied instead: dropped column 'b'; added column 'b' INT" in told[0]["outcome"]
@@ -200,7 +200,7 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
     frontend.sql('ALTER SYNC JOB settling.job1 SET ("on_ddl" = "ignore")')
     shown = frontend.sql("SHOW CREATE SYNC JOB settling.job1")[0].values()
     t.run("ALTER TABLE settling.t ADD f INT", "INSERT INTO settling.t (id, a, b, d, f) VALUES (4, 4, 8, 4, 9)")
-    until(lambda: t.lake() == [*rows, (4, 4, 8, 4)], why="a row behind ignored DDL")
+    t.fe.await_rows(lambda: t.lake() == [*rows, (4, 4, 8, 4)], why="a row behind ignored DDL")
     told = frontend.sql("SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
     assert told[-1]["outcome"] == "column 'f' is not synced"
     assert '"on_ddl" = "ignore"' in str(shown)

@@ -52,7 +52,7 @@ class Place:
 
     def await_equal(self, db: str, *tables: str) -> None:
         for table in tables:
-            until(lambda table=table: self.is_equal(db, table), why=f"{db}.{table} is as its source")
+            self.fe.await_rows(lambda table=table: self.is_equal(db, table), why=f"{db}.{table} is as its source")
 
     def await_trouble(self, db: str, code: Code) -> str:
         """Msg of a job that keeps retrying."""

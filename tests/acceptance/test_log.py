@@ -67,7 +67,7 @@ def test_the_log_tells_what_happened_to_a_job(mysql_server: MysqlServer, fronten
     mysql_server.run(
         "INSERT INTO told.t VALUES (2, 300)", "ALTER TABLE told.t ADD w INT", "INSERT told.t VALUES (3,3,3)"
     )
-    until(lambda: has(id=3, v=3, w=3), why="the row after the DDL")
+    frontend.await_rows(lambda: has(id=3, v=3, w=3), why="the row after the DDL")
     proxy.refuses = True
     proxy.cut()
     until(lambda: "Cannot reach" in str(frontend.job("told")["Msg"]), why="the outage")

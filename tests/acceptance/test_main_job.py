@@ -65,7 +65,7 @@ class Shop:
     def wait_until_equal(self) -> None:
         """Row by row, exact values."""
         expected = self.source_rows()
-        until(lambda: self.lake_rows() == expected, why=f"{self.name} equal to its source")
+        self.fe.await_rows(lambda: self.lake_rows() == expected, why=f"{self.name} equal to its source")
 
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -149,7 +149,7 @@ def test_columns_and_where_decide_what_arrives(shop: Callable[..., Shop]) -> Non
     s.run("UPDATE filtered.orders SET status = 'hidden' WHERE id = 3")
     expected = [(1, None, Decimal("2.50"), None, "a!")]
     until(lambda: s.job()["Status"]["consumed_rows"] >= 5)
-    until(lambda: s.lake_rows() == expected, why="filtered rows")
+    s.fe.await_rows(lambda: s.lake_rows() == expected, why="filtered rows")
 
 
 @pytest.mark.long
@@ -235,4 +235,4 @@ def test_the_tables_are_open(shop: Callable[..., Shop]) -> None:
             return None
         return sorted((row["id"], row["amount"]) for row in found.to_pylist())
 
-    until(lambda: rows() == [(1, Decimal("1.50")), (2, Decimal("9.00"))], why="the fold")
+    s.fe.await_rows(lambda: rows() == [(1, Decimal("1.50")), (2, Decimal("9.00"))], why="the fold")

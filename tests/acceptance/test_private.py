@@ -18,7 +18,6 @@ from tests.acceptance.test_faults import BINLOG
 from tests.support import files as files_of
 from tests.support import jvm
 from tests.support.servers.mysql import MysqlServer
-from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -101,9 +100,11 @@ def synced(open_frontend: FrontendProcess, mysql_server: MysqlServer) -> Fronten
     open_frontend.sql("CREATE TABLE hidden.t (id INT NOT NULL, v INT) UNIQUE KEY(id)")
     open_frontend.sql(f"CREATE SYNC hidden.job1 (FROM hidden.t INTO t) {_source(mysql_server)}")
     rows = [{"id": 1, "v": 1}]
-    until(lambda: open_frontend.sql("SELECT * FROM hidden.t") == rows, why="the snapshot")
+    open_frontend.await_rows(lambda: open_frontend.sql("SELECT * FROM hidden.t") == rows, why="the snapshot")
     mysql_server.run("UPDATE hidden.t SET v = 2", "INSERT INTO hidden.t VALUES (2, 2)")
-    until(lambda: len(open_frontend.sql("SELECT * FROM hidden.t WHERE v = 2")) == 2, why="the changes")
+    open_frontend.await_rows(
+        lambda: len(open_frontend.sql("SELECT * FROM hidden.t WHERE v = 2")) == 2, why="the changes"
+    )
     return open_frontend
 
 
@@ -170,7 +171,7 @@ def test_the_password_of_a_source_is_nowhere(synced: FrontendProcess, seen: Seen
     for mistyped in (source.replace('password" =', 'password"'), f"{source} PROPERTIES", source.replace('"type"', "")):
         _answer(synced, f"CREATE SYNC hidden.job2 (FROM hidden.t INTO t) {mistyped}")  # says what was typed
     mysql_server.run("INSERT INTO hidden.t VALUES (3, 3)")
-    until(lambda: len(synced.sql("SELECT * FROM hidden.t")) == 3, why="a change after all that")
+    synced.await_rows(lambda: len(synced.sql("SELECT * FROM hidden.t")) == 3, why="a change after all that")
     found = [path for path in files_of.below(synced.folder) if OF_THE_SOURCE.encode() in _bytes(path)]
     assert found == []
     assert "DEBUG" in (synced.folder / "log" / "fe.log").read_text()

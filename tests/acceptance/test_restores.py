@@ -48,7 +48,9 @@ class House:
 
     def await_equal(self) -> None:
         wanted = [{"id": number} for number in range(1, self.rows + 1)]
-        until(lambda: self.fe.sql("SELECT id FROM shop.orders ORDER BY id") == wanted, why="the rows of the source")
+        self.fe.await_rows(
+            lambda: self.fe.sql("SELECT id FROM shop.orders ORDER BY id") == wanted, why="the rows of the source"
+        )
 
     def await_error(self, code: Code) -> None:
         until(lambda: self.fe.job("shop")["State"] == "PAUSED", why=f"{code}")
@@ -96,7 +98,7 @@ def test_a_target_that_leaves_its_name_pauses_the_job(mysql_server: MysqlServer,
         return frontend.sql("SELECT id FROM swap.t ORDER BY id") == [{"id": row} for row in rows]
 
     mysql_server.run("INSERT INTO swap.t VALUES (1)")
-    until(lambda: has(1), why="the first row")
+    frontend.await_rows(lambda: has(1), why="the first row")
     catalog = frontend.folder / "var" / "lake" / "catalog.db"
     rename(catalog, "swap", "t", "away")
     mysql_server.run("INSERT INTO swap.t VALUES (2)")
@@ -105,7 +107,7 @@ def test_a_target_that_leaves_its_name_pauses_the_job(mysql_server: MysqlServer,
     rename(catalog, "swap", "away", "t")
     frontend.sql("RESUME SYNC JOB swap.job1")
     mysql_server.run("INSERT INTO swap.t VALUES (3)")
-    until(lambda: has(1, 2, 3), why="all rows")
+    frontend.await_rows(lambda: has(1, 2, 3), why="all rows")
     frontend.sql("STOP SYNC JOB swap.job1")
 
 
@@ -202,7 +204,9 @@ def test_resync_renews_a_table_that_was_set_back(
 
     def await_rows(last: int, table: str = "t") -> None:
         wanted = [{"id": number} for number in range(1, last + 1)]
-        until(lambda: frontend.sql(f"SELECT id FROM {db}.{table} ORDER BY id") == wanted, why="the source's rows")
+        frontend.await_rows(
+            lambda: frontend.sql(f"SELECT id FROM {db}.{table} ORDER BY id") == wanted, why="the source's rows"
+        )
 
     insert(1)
     await_rows(1)
@@ -264,13 +268,13 @@ def test_resync_renews_a_table_that_was_set_back_across_a_statement(
                 return frontend.sql(f"SELECT id, v FROM {db}.{table} ORDER BY id") == wanted
             return False
 
-        until(has, why="the source's rows")
+        frontend.await_rows(has, why="the source's rows")
 
     mysql_server.run(f"INSERT INTO {db}.t VALUES (1)")
-    until(lambda: frontend.sql(f"SELECT id FROM {db}.t") == [{"id": 1}], why="the first row")
+    frontend.await_rows(lambda: frontend.sql(f"SELECT id FROM {db}.t") == [{"id": 1}], why="the first row")
     older = metadata(catalog, db, "t")
     mysql_server.run(f"INSERT INTO {db}.t VALUES (2)")
-    until(lambda: len(frontend.sql(f"SELECT id FROM {db}.t")) == 2, why="the second row")
+    frontend.await_rows(lambda: len(frontend.sql(f"SELECT id FROM {db}.t")) == 2, why="the second row")
     if pending:
         set_to(catalog, db, "t", older)
     mysql_server.run(*(f"ALTER TABLE {db}.{table} ADD COLUMN v BIGINT" for table in tables))
@@ -309,7 +313,7 @@ def test_resync_renews_a_table_that_was_set_back_at_a_renaming(
                 return frontend.sql(f"SELECT {columns} FROM named.t ORDER BY id") == [*rows]
             return False
 
-        until(has, why="the source's rows")
+        frontend.await_rows(has, why="the source's rows")
 
     mysql_server.run("INSERT INTO named.t VALUES (1)")
     await_rows("id", {"id": 1})

@@ -111,7 +111,9 @@ class Job:
 
     def wait_until_equal(self, table: str) -> None:
         try:
-            until(lambda: self.lake(table) == self.rows(table), why=f"{self.name}.{table} equal to its source")
+            self.fe.await_rows(
+                lambda: self.lake(table) == self.rows(table), why=f"{self.name}.{table} equal to its source"
+            )
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.rows(table)}\n{self.lake(table)}\n{self.job}") from error
 
@@ -384,7 +386,7 @@ def test_a_statement_on_a_quiet_table_is_followed(
     outcomes = [row["outcome"] for row in frontend.sql(told)]
     assert outcomes == ["dropped column 'gone'", "renamed column 'a' to 'b'"]
     t.insert("t", 9)
-    until(lambda: (9, None) in t.lake("t") or (None, 9) in t.lake("t"), why="the row")
+    t.fe.await_rows(lambda: (9, None) in t.lake("t") or (None, 9) in t.lake("t"), why="the row")
     assert t.job["State"] == "RUNNING"
 
 
@@ -412,7 +414,7 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
         except pymysql.err.MySQLError:
             return []
 
-    until(lambda: lake() == [(1, "1")], why="the first rows")
+    frontend.await_rows(lambda: lake() == [(1, "1")], why="the first rows")
     mysql_server.run(f"INSERT INTO {name}.t VALUES (2, 2, '2', '0000-00-00')")
     until(lambda: "is no longer read" in str(frontend.job(name)["Msg"]), why="the stop")
     frontend.sql(resync)
@@ -431,7 +433,7 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
     frontend.sql(resync)
     mysql_server.run(f"INSERT INTO {name}.t VALUES (9, '9', NULL, 9)")
     expected = [(1, "1"), (2, "2"), (3, "new"), (9, "9")]
-    until(lambda: lake() == expected, why="the rows")
+    frontend.await_rows(lambda: lake() == expected, why="the rows")
     until(lambda: not frontend.job(name)["Status"]["behind"], why="nothing that waits")
     until(lambda: frontend.job(name)["Msg"] is None, why="nothing to report")
     assert lake() == expected
@@ -441,7 +443,7 @@ def test_columns_change_while_the_first_rows_are_read(mysql_server: MysqlServer,
     """A wider column in the middle of a job's first snapshot: the statement is followed, and no new job is needed."""
     slow = 'PROPERTIES ("snapshot_chunk_rows" = "50", "snapshot_max_rows_per_second" = "100")'
     t = Altered("widening", mysql_server, frontend, rows=400, properties=slow)
-    until(lambda: t.lake()[1:], why="the first chunk")
+    t.fe.await_rows(lambda: t.lake()[1:], why="the first chunk")
     t.run("ALTER TABLE widening.t MODIFY b VARCHAR(60)", "INSERT INTO widening.t VALUES (1000, 1, REPEAT('x', 50), 1)")
     frontend.sql('ALTER SYNC JOB widening.job1 SET ("snapshot_max_rows_per_second" = "0")')
     t.wait_until_equal()

@@ -68,7 +68,7 @@ class Shards:
             assert self.fe.job(self.prefix)["State"] != "PAUSED", self.fe.job(self.prefix)["Msg"]
             return self.lake(columns) == self.expected(columns)
 
-        until(equal, why="equal rows", step=0.3)
+        self.fe.await_rows(equal, why="equal rows")
 
     def wait_for_snapshot(self) -> None:
         phases = f"SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = '{self.prefix}'"
@@ -157,7 +157,7 @@ def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, f
     run("TRUNCATE arcade_0.orders", "INSERT INTO arcade_0.orders VALUES (1, 'anew', 1)")
     run("ALTER TABLE arcade_1.orders ADD COLUMN kind VARCHAR(9) DEFAULT 'plain', MODIFY status VARCHAR(200)")
     run("UPDATE arcade_1.orders SET kind = 'other' WHERE id < 10")
-    until(lambda: len({row[1] for row in shards.lake("kind")}) == 3, why="the column")
+    shards.fe.await_rows(lambda: len({row[1] for row in shards.lake("kind")}) == 3, why="the column")
     shards.wait_until_equal()
     assert {row[1] for row in shards.lake("kind") if row[0] != "arcade_1"} == {None}
 
@@ -227,7 +227,7 @@ def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: 
         fe.sql(shards.statement(r"FROM TABLES LIKE 'kiosk\_%.orders' INTO orders", properties=append))
         shards.wait_for_snapshot()
     shards.mysql.run("INSERT INTO kiosk_1.orders VALUES (-1, 'last', 1)")
-    until(lambda: ("kiosk_1", -1) in shards.lake("id"), why="the last change")
+    shards.fe.await_rows(lambda: ("kiosk_1", -1) in shards.lake("id"), why="the last change")
     rows = Counter((db, key % MOVED) for db, key in shards.lake("id") if key >= FRESH)
     assert rows == Counter((f"kiosk_{number % 3}", FRESH + number) for number in range(1, shards.written + 1))
 
@@ -237,5 +237,5 @@ def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: 
     shards.mysql.run(
         "INSERT INTO kiosk_2.orders VALUES (-2, 'nobody', 1)", "INSERT INTO kiosk_0.orders VALUES (-2, 'x', 1)"
     )
-    until(lambda: ("kiosk_0", -2) in shards.lake("id"), why="a change behind that")
+    shards.fe.await_rows(lambda: ("kiosk_0", -2) in shards.lake("id"), why="a change behind that")
     assert ("kiosk_2", -2) not in shards.lake("id")

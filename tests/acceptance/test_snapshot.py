@@ -134,7 +134,7 @@ class Filled:
         for table in ("one", "two"):
             sql = f"SELECT {COLUMNS} FROM {self.name}.{table} ORDER BY id, code"
             expected = self.mysql.run(sql)
-            until(
+            self.fe.await_rows(
                 lambda sql=sql, expected=expected: [tuple(row.values()) for row in self.fe.sql(sql)] == expected,  # type: ignore[misc]
                 deadline=CAUGHT_UP_SECOND,
                 why=f"{table} equal to its source",

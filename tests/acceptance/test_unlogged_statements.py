@@ -75,7 +75,7 @@ def test_only_the_word_of_an_operator_settles_it(make: Callable[[str], Altered])
     wait_for_pause(t, Code.SOURCE_LATE)
     assert "objects that are not known any more" in t.fe.job("latest")["Msg"]
     t.fe.sql("RESUME SYNC JOB latest.job1")
-    until(lambda: len(t.lake()) == 7, why="the row after the statement")
+    t.fe.await_rows(lambda: len(t.lake()) == 7, why="the row after the statement")
     assert t.lake() != t.source()
     t.fe.sql("ALTER SYNC JOB latest.job1 RESYNC TABLE latest.t")
     t.wait_until_equal()

@@ -39,7 +39,9 @@ class Upgraded:
     def await_equal(self, table: str, columns: str = COLUMNS) -> None:
         query = f"SELECT {columns} FROM {table} ORDER BY id"
         wanted = self.mysql.run(query)
-        until(lambda: [tuple(row.values()) for row in self.fe.sql(query)] == wanted, why=f"the rows of {table}")
+        self.fe.await_rows(
+            lambda: [tuple(row.values()) for row in self.fe.sql(query)] == wanted, why=f"the rows of {table}"
+        )
 
     def await_health(self, db: str) -> None:
         until(lambda: self.fe.job(db)["Msg"] is None, why="an empty Msg")

@@ -152,7 +152,7 @@ def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> 
     shop.fe.start()
     until(lambda: len(shop.letters()) == len(BAD), why="the snapshot's dead letters")
     shop.mysql.run(f"INSERT INTO {shop.name}.t VALUES (1, '2024-01-01', 1, 'fits', 1.5)")
-    until(lambda: list(shop.rows()) == [1], why="the binlog after them")
+    shop.fe.await_rows(lambda: list(shop.rows()) == [1], why="the binlog after them")
     assert {letter["BINLOG_FILE"] for letter in shop.letters()} == {""}
     assert shop.job()["Status"]["dead_letters"] == len(BAD)
 

@@ -212,7 +212,7 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
                 raise
             return []
 
-    until(lambda: lake("orders") == [(1, 1)], why="the first rows")
+    fe.await_rows(lambda: lake("orders") == [(1, 1)], why="the first rows")
     fe.sql(f"PAUSE SYNC JOB {db}.job1")
     server.run(
         *(f"CREATE TABLE {db}.new_{number} (id INT PRIMARY KEY, v INT)" for number in range(3)),
@@ -222,8 +222,10 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
         f"INSERT INTO {db}.orders_2 VALUES (3, 3)",
     )
     fe.sql(f"RESUME SYNC JOB {db}.job1")
-    until(lambda: lake("orders") == [(1, 1), (2, 2), (3, 3)], why="the renamed table")
-    until(lambda: [lake(t) for t in ("new_0", "new_1", "newest")] == [[(0, 0)], [(1, 1)], [(2, 2)]], why="new tables")
+    fe.await_rows(lambda: lake("orders") == [(1, 1), (2, 2), (3, 3)], why="the renamed table")
+    fe.await_rows(
+        lambda: [lake(t) for t in ("new_0", "new_1", "newest")] == [[(0, 0)], [(1, 1)], [(2, 2)]], why="new tables"
+    )
     channels = fe.sql(f"SELECT source_table, state FROM information_schema.sync_channels WHERE job_schema = '{db}'")
     assert {row["source_table"] for row in channels} == {"orders_2", "new_0", "new_1", "newest"}
     assert [row["Tables_in_" + db] for row in fe.sql(f"SHOW TABLES FROM {db}")] == [
@@ -255,7 +257,7 @@ def test_a_table_that_was_created_unlogged_joins_with_its_rows(
                 raise
             return []
 
-    until(lambda: lake("a") == [1], why="the first rows")
+    fe.await_rows(lambda: lake("a") == [1], why="the first rows")
     server.run(
         "SET sql_log_bin = 0",
         f"CREATE TABLE {db}.z (id INT PRIMARY KEY)",
@@ -264,15 +266,15 @@ def test_a_table_that_was_created_unlogged_joins_with_its_rows(
         f"CREATE TABLE {db}.gone (id INT PRIMARY KEY)",
     )
     server.run(*(f"INSERT INTO {db}.{table} VALUES (2)" for table in ("z", "log", "gone")), f"DROP TABLE {db}.gone")
-    until(lambda: lake("z") == [1, 2], why="a table that no statement has created")
+    fe.await_rows(lambda: lake("z") == [1, 2], why="a table that no statement has created")
     until(lambda: fe.job(db)["Status"]["refused"].keys() == {f"{db}.log"}, why="one that cannot join")
     server.run(f"INSERT INTO {db}.z VALUES (3)", f"UPDATE {db}.z SET id = 10 WHERE id = 1")
-    until(lambda: lake("z") == [2, 3, 10], why="its changes")
+    fe.await_rows(lambda: lake("z") == [2, 3, 10], why="its changes")
     added = re.search(r"ADD TABLE [^;]*", fe.job(db)["Status"]["refused"][f"{db}.log"]["advice"])
     assert added is not None
     server.run(f"ALTER TABLE {db}.log ADD PRIMARY KEY (id)")
     fe.sql(f"ALTER SYNC JOB {db}.job1 {added[0]}")
-    until(lambda: lake("log") == [2], why="the rows of the table that was refused")
+    fe.await_rows(lambda: lake("log") == [2], why="the rows of the table that was refused")
 
 
 def test_a_table_that_cannot_join_calls_for_an_operator(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
