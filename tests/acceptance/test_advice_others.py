@@ -37,6 +37,7 @@ def test_a_session_that_has_a_table_locked_is_ended(mysql_server: MysqlServer, f
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_column_that_nobody_fills_is_filled_by_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_column_that_nobody_fills_is_filled_by_a_new_job(
     until(lambda: t.job["State"] == "RUNNING" and t.job["Msg"] is None, why="a job that is well")
 
 
+@pytest.mark.slow
 def test_files_of_two_partition_specs_are_rewritten(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
 ) -> None:

@@ -343,6 +343,7 @@ def test_a_statement_begins_the_reading_of_its_table_again(
     t.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Its rows have a column unknown to the job: Msg has both shapes, the others go on, and it is restored."""
     t = Altered("unlogged", mysql_server, frontend, tables=("t", "u"), rows=5)

@@ -227,6 +227,7 @@ def test_whatever_is_claimed_is_there(mysql_server: MysqlServer, fe: FrontendPro
     assert claims[-1] > claims[1] > 0.0
 
 
+@pytest.mark.slow
 def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
     """Not as its last change: a source that was quiet for an hour had nothing more to give."""
     job = Job("quiet", mysql_server, fe, "snapshot")

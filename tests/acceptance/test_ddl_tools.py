@@ -66,6 +66,7 @@ def gh_ost(db: str, change: str, columns: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @ALIKE
 def test_migration_tools_end_as_the_change_that_they_make(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """pt-online-schema-change, then gh-ost, on either server: the target has the columns, and no row came twice."""

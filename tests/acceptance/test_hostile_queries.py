@@ -120,6 +120,7 @@ def test_a_query_that_never_ends_stops_no_job(hostile: Hostile) -> None:
     assert fe.java() == lake
 
 
+@pytest.mark.slow
 def test_a_query_that_needs_too_much_memory_stops_no_job(hostile: Hostile) -> None:
     """Its engine ends, or it alone; the job's JVM is the same one, rows arrive, and the next query is answered."""
     lake, asked = hostile.fe.java(), hostile.rows

@@ -125,6 +125,7 @@ def test_pause_and_resume_lose_nothing(shop: Callable[..., Shop]) -> None:
         s.fe.sql("STOP SYNC JOB pausing.job1")
 
 
+@pytest.mark.slow
 def test_partitioned_tables_stay_right(shop: Callable[..., Shop]) -> None:
     """BUCKETS 4: deletes and data carry their partition, so that no row is left or lost."""
     s = shop("buckets", "DISTRIBUTED BY HASH(id) BUCKETS 4")

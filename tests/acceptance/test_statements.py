@@ -132,6 +132,7 @@ def test_show_create_sync_job_can_be_typed_again(desk: Desk) -> None:
     desk.wait_for(f"SELECT * FROM {desk.name}.orders", [(1, "new", Decimal("3.50"))])
 
 
+@pytest.mark.slow
 def test_the_statement_of_doris_is_understood(desk: Desk) -> None:
     """The text of Doris' manual, with our source in it; IF NOT EXISTS of a job that exists is a note."""
     desk.run("CREATE TABLE tbl1 (id INT PRIMARY KEY, name VARCHAR(9))")
@@ -217,6 +218,7 @@ def test_a_job_starts_where_it_is_told(desk: Desk) -> None:
         desk.wait_for(f"SELECT id FROM {desk.name}.{name} ORDER BY id", rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "expected"), [("append", ["a", "b"]), ("ignore", ["a"])])
 def test_a_target_without_key_appends(desk: Desk, policy: str, expected: list[str]) -> None:
     """`append` adds the new image of an update, `ignore` leaves it out; a delete takes nothing away."""
@@ -230,6 +232,7 @@ def test_a_target_without_key_appends(desk: Desk, policy: str, expected: list[st
     desk.wait_for(f"SELECT * FROM {desk.name}.t ORDER BY id, name", rows)
 
 
+@pytest.mark.slow
 def test_a_target_without_key_refuses_changes_by_default(desk: Desk) -> None:
     """The job pauses with what to do, and goes on no further than it can."""
     desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))")
@@ -245,6 +248,7 @@ def test_a_target_without_key_refuses_changes_by_default(desk: Desk) -> None:
     assert desk.rows(f"SELECT * FROM {desk.name}.t") == [(1, "a")]
 
 
+@pytest.mark.slow
 def test_composite_keys_are_upserted(desk: Desk) -> None:
     """Every column of the key counts, in another order than the source's and after updates of a part of it."""
     desk.run("CREATE TABLE t (a INT, b VARCHAR(9), v INT, PRIMARY KEY (a, b))")
@@ -391,6 +395,7 @@ def test_a_long_query_can_be_killed(desk: Desk) -> None:
         assert list(cursor.fetchall()) == [{"one": 1}]
 
 
+@pytest.mark.slow
 def test_a_hint_ends_a_long_query(desk: Desk) -> None:
     """MAX_EXECUTION_TIME ends a query in Spark with MySQL's error; the connection goes on, and so does Spark."""
     with pytest.raises(pymysql.err.OperationalError) as caught:

@@ -13,7 +13,7 @@ import pytest
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
-from tests.support.slow import crossed
+from tests.support.slow import crossed, some_slow
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -109,7 +109,7 @@ def test_null_stands_for_a_value_that_does_not_fit(shop: Shop) -> None:
     assert shop.letters() == []
 
 
-@pytest.mark.parametrize("start", ["latest", "snapshot"])
+@pytest.mark.parametrize("start", some_slow(["latest", "snapshot"], always=["latest"]))
 def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
     """Rows that the target cannot hold are reported once, through a kill of the frontend, and arrive as soon as they
     fit.

@@ -96,6 +96,7 @@ def test_stop_drops_what_is_prepared(shop: Callable[[str], Shop]) -> None:
     finish(s.mysql, "ROLLBACK", "stop")
 
 
+@pytest.mark.slow
 def test_a_commit_that_came_from_nowhere_pauses(shop: Callable[[str], Shop]) -> None:
     """The Msg names the transaction, and what to do; RESUME does not skip it."""
     s = shop("xanowhere")
