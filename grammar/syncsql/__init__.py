@@ -4,6 +4,7 @@ Owns: the syntax and its values; parse(statement.sql()) gives the same statement
 Must not know: what any statement does.
 """
 
+from syncsql.bounded import BoundedParser
 from syncsql.budget import is_query
 from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, TooLargeError
 from syncsql.expression import Expression
@@ -100,6 +101,7 @@ __all__ = [
     "AdminSetFrontendConfig",
     "AlterSync",
     "AlterUser",
+    "BoundedParser",
     "Channel",
     "ColumnDefinition",
     "ColumnMapping",

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from sqlglot import TokenType, exp
-from sqlglot.dialects.mysql import MySQL
-from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token as RawToken
 
 from syncsql import comparison, spark
+from syncsql.bounded import BoundedParser
 from syncsql.errors import SHOWN_CHARACTERS, NestedTooDeeplyError, SqlSyntaxError, error_at, place
 from syncsql.tokens import raw_tokens
 
@@ -158,10 +158,7 @@ def _with_plain_names(raw: Sequence[RawToken]) -> list[RawToken]:
 
 
 def _tree(source: str, raw: Sequence[RawToken]) -> exp.Expr:
-    parser = MySQL().parser(error_level=ErrorLevel.IMMEDIATE)
-    (tree,) = parser.parse_into(exp.Condition, _with_plain_names(raw), source)
-    assert tree is not None
-    return tree
+    return BoundedParser().condition(_with_plain_names(raw), source)
 
 
 def _parsed(canonical: str) -> exp.Expr:

@@ -57,6 +57,8 @@ def storms(console: Console) -> None:
 
 def brackets(console: Console) -> None:
     console.ask(NOBODY, "SELECT " + "(" * 200_000, "SELECT " + "NOT " * 100_000 + "1", "SELECT 1" + "+1" * 100_000)
+    dates = "DATE(" * 20 + "1" + ")" * 20  # a type or a function, twice in each
+    console.ask(NOBODY, f"SELECT {dates}", f"SET @a = {dates}", f"SHOW SYNC JOB WHERE {dates}")
 
 
 def long_texts(console: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import sqlglot
 from sqlglot import TokenType, exp
-from sqlglot.errors import ErrorLevel, ParseError, TokenError
+from sqlglot.errors import ParseError, TokenError
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.limits import KiB
@@ -21,6 +21,7 @@ from syncmgr.console.statements.local.mysql_words import as_sqlite
 from syncmgr.console.statements.local.wanted_rows import UNBOUNDED, RowBounds, bounds
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
+from syncsql import BoundedParser
 
 INFORMATION_SCHEMA: Final = "information_schema"
 _CLAUSES: Final[dict[type[exp.Expr], str]] = {
@@ -99,7 +100,7 @@ def question(text: str, asker: SessionFacts) -> LocalSelect | None:
     if not in_schema and INFORMATION_SCHEMA not in text.lower() and (len(text) > LONGEST or _FROM.search(text)):
         return None
     try:
-        tree = sqlglot.parse_one(text, read="mysql", error_level=ErrorLevel.IMMEDIATE)
+        tree = BoundedParser().query(sqlglot.tokenize(text, read="mysql"), text)
     except (ParseError, TokenError, RecursionError):
         return None
     if not isinstance(tree, exp.Query):

@@ -45,6 +45,7 @@ def asker(**overrides: object) -> SessionFacts:
         "SELECT 1 FROM dual WHERE 'a' = 'A'",
         "SELECT :colon:",
         "SELECT '" + "x" * 30_000 + "'",
+        "SELECT " + "DATE(" * 90 + "1" + ")" * 90,
     ],
 )
 def test_the_lake_is_asked(sql: str) -> None:
