@@ -14,26 +14,39 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, TypeAlias
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
 LINE_CHARACTERS: Final = 16 * 1024  # of a message, and of each fact: a statement may have megabytes
 AUDIT: Final = logging.getLogger("syncmgr.audit")
+INDENT: Final = "    "
+_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 _RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 
 class FactsFormatter(logging.Formatter):
-    """The message, then what the caller gave as `extra`, as name=value."""
+    """The message, then what the caller gave as `extra`, as name=value; then the lines of an exception, indented.
 
-    def format(self, record: logging.LogRecord) -> str:
-        given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
-        facts = " ".join(f"{name}={_clipped(str(record.__dict__[name]))}" for name in given)
-        return f"{super().format(record)} {facts}".rstrip()
+    Clients and servers choose parts of all of it: nothing of that looks like a line of its own, or is a command to a
+    terminal.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        """One line of a bounded length, whatever a statement or a server had in it."""
-        return " ".join(_clipped(super().formatMessage(record)).splitlines())
+        """One line of a bounded length."""
+        given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
+        facts = (f"{name}={_clipped(str(record.__dict__[name]))}" for name in given)
+        return _visible(" ".join((_clipped(super().formatMessage(record)), *facts)))
+
+    def formatException(self, ei: _Raised) -> str:  # noqa: N802 - the same
+        return "\n".join(f"{INDENT}{_visible(line)}" for line in _clipped(super().formatException(ei)).splitlines())
+
+
+def _visible(text: str) -> str:
+    """In one line, and no command to a terminal."""
+    return " ".join(text.splitlines()).translate(_CONTROLS)
 
 
 def _clipped(text: str) -> str:
@@ -181,6 +194,7 @@ def log_to(folder: Path, level: str) -> None:
     handler.setFormatter(form)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     set_level(level)
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of many words of a statement, a line for each
     AUDIT.handlers[:] = [LineFile(folder / "audit.log", Lost.json, logging.getLogger(__name__))]
     AUDIT.propagate = False
 

@@ -12,6 +12,8 @@ from typing import Final
 
 log = logging.getLogger("syncmgr.audit")
 
+# Commands to a terminal that JSON leaves as they are.
+_COMMANDS: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 LONGEST_NAME: Final = 64  # characters of a user name that does not exist
 
 
@@ -50,4 +52,4 @@ def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> 
 
 def _tell(facts: dict[str, object]) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    log.info(json.dumps({"time": now, **facts}, ensure_ascii=False))
+    log.info(json.dumps({"time": now, **facts}, ensure_ascii=False).translate(_COMMANDS))

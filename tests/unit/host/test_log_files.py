@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from syncmgr.console.audit import audit
 from syncmgr.host import log_files
+from syncsql import SqlSyntaxError, parse
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +49,44 @@ def test_a_line_is_bounded(tmp_path: Path) -> None:
     assert "added column 'c' (xxx" in line
     assert line.count(" more characters)") == 2
     assert len(line) < 3 * log_files.LINE_CHARACTERS
+
+
+def test_nobody_writes_a_line_that_is_not_his(tmp_path: Path) -> None:
+    """Neither a statement nor a server that reports an error can make a line look like another one of the log, or send
+    a command to the terminal that shows it.
+    """
+    log_files.log_to(tmp_path, "INFO")
+    forged = "no\r\n2026-11-28 03:00:00,000 WARNING [console] syncmgr.console: login of 'root' failed\x1b[2K\x9b2K"
+    log = logging.getLogger("syncmgr.pipeline")
+    log.warning("retrying %s", forged, extra={"job": "shop.j", "error": forged})
+    log.error("a statement failed", exc_info=ValueError(forged), extra={"job": "shop.j"})
+    text = (tmp_path / "fe.log").read_bytes().decode()
+    own = [line for line in text.split("\n") if line and not line.startswith(log_files.INDENT)]
+    assert [line.split("syncmgr.pipeline: ")[1].split(" ")[0] for line in own] == ["retrying", "a"]
+    assert own[0].endswith("job=shop.j")
+    assert own[1].endswith("a statement failed job=shop.j")
+    assert "ValueError: no" in text
+    assert not set(text) & {"\r", "\x1b", "\x9b"}
+
+
+def test_statements_write_no_lines(tmp_path: Path) -> None:
+    """What the library that parses them remarks about each of their words would drive out what an operator needs."""
+    log_files.log_to(tmp_path, "INFO")
+    text = "SHOW SYNC JOB WHERE " + "[" * 20 + "1" + "]" * 20
+    with suppress(SqlSyntaxError):
+        parse(text)
+    assert (tmp_path / "fe.log").read_text() == ""
+
+
+def test_a_name_in_the_audit_is_no_command_to_a_terminal(tmp_path: Path) -> None:
+    """Anyone who reaches the port chooses one; the line is JSON with that name in it all the same."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    name = "\x9b2Kroot\x1b[2K\x7f\n{}"
+    audit.login(user=name, host="::1", error=1045)
+    line = (tmp_path / "audit.log").read_bytes().decode()
+    assert json.loads(line)["user"] == name
+    assert line.rstrip("\n").isprintable()
 
 
 def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
