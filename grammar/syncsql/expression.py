@@ -140,6 +140,8 @@ def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expr
         raise error_at(source, token.start, token.end + 1, f"invalid {what}") from None
     except RecursionError:
         raise error_at(source, start, end, f"too deeply nested {what}", kind=NestedTooDeeplyError) from None
+    except (AttributeError, LookupError):  # sqlglot's own, of functions with fewer or other arguments than it expects
+        raise error_at(source, start, end, f"invalid {what}") from None
     if lost:
         name = min(kind.sql_name() for kind in lost)
         raise error_at(source, start, end, f"{name} is no function of MySQL's: in its words it would be another one")

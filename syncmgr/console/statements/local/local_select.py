@@ -101,7 +101,7 @@ def question(text: str, asker: SessionFacts) -> LocalSelect | None:
         return None
     try:
         tree = BoundedParser().query(sqlglot.tokenize(text, read="mysql"), text)
-    except (ParseError, TokenError, RecursionError):
+    except (ParseError, TokenError, RecursionError, AttributeError, LookupError):  # the last two: sqlglot's own
         return None
     if not isinstance(tree, exp.Query):
         return None

@@ -42,6 +42,7 @@ def asker(**overrides: object) -> SessionFacts:
         "SELECT * FROM information_schema.tables, demo.t",
         "SELECT * FROM (SELECT 1 AS a)",
         "SELECT current_catalog",
+        "SELECT DATE_ADD()",
         "SELECT 1 FROM dual WHERE 'a' = 'A'",
         "SELECT :colon:",
         "SELECT '" + "x" * 30_000 + "'",
