@@ -16,7 +16,7 @@ from mysqlddl.nodes import Table
 from mysqlddl.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
 from mysqlddl.words import NAME, WORD, Modes, Token, UnclearError, Words, until
 
-_FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # if the rest has no words
+_FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|\*/|/\*.*?\*/|\()*+(\w+)", re.DOTALL)  # if the rest has no words
 
 
 class Event(StrEnum):

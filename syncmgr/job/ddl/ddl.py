@@ -36,9 +36,10 @@ __all__ = [
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be parsed
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
-_COMMENT: Final = re.compile(r"(?:\*/|(?:#|--)[^\n]*\n)\s*[`\"]?$")  # that ends there, or seems to
-_QUOTE: Final = re.compile(r"[`\"]$")
-_QUALIFIER: Final = re.compile(r"(?:(?<![\w$`\"*/])([\w$]+)|(?<!`)`([^`]+)`)\s*\.$")
+_QUOTES: Final = frozenset("`\"")
+_QUOTED_BREAKS: Final = frozenset({"`\n", '"\n'})
+_LONGEST_QUALIFIER: Final = 136  # characters with its dot, of which a name has 64
+_QUALIFIER: Final = re.compile(r"(?:(?<![\w$`\"*/])([\w$]+)|(?<!`)`([^`]+)`)\.\Z")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,21 +196,46 @@ def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple
 
 
 def _can_mean(statement: str, default_db: str, table: Table) -> bool:
+    """Takes time that grows with the text alone, however often the name is in it: a server may send any text."""
     db, name = map(loosely_folded, table)
-    text = loosely_folded(statement)
+    text, default = loosely_folded(statement), loosely_folded(default_db)
     places = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-    return any(_qualifier(text[: place.start()], loosely_folded(default_db)) in {db, None} for place in places)
+    return any(_qualifier(text, place.start(), default) in {db, None} for place in places)
 
 
-def _qualifier(before: str, default_db: str) -> str | None:
-    """The database of a name that follows that text; None if it is not certain."""
-    if _COMMENT.search(before):
+def _qualifier(text: str, at: int, default_db: str) -> str | None:
+    """The database of a name that begins there; None if it is not certain."""
+    if text[max(at - 2, 0) : at] in _QUOTED_BREAKS:
         return None
-    before = _QUOTE.sub("", before).rstrip()
-    if not before.endswith("."):
+    at -= text[max(at - 1, 0) : at] in _QUOTES
+    end = _without_blanks(text, at)
+    if _ends_comment(text, end, at):
+        return None
+    if text[max(end - 1, 0) : end] != ".":
         return default_db
-    found = _QUALIFIER.search(before)
-    return None if found is None else found[1] or found[2]
+    dot = end - 1
+    end = _without_blanks(text, dot)
+    if _ends_comment(text, end, dot):
+        return None
+    start = max(end - _LONGEST_QUALIFIER, 0)
+    found = _QUALIFIER.search(f"{text[start:end]}.")
+    return None if found is None or (start and not found.start()) else found[1] or found[2]
+
+
+def _without_blanks(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _ends_comment(text: str, end: int, at: int) -> bool:
+    """Whether a comment ends there, or seems to; only blanks follow until `at`."""
+    if text[max(end - 2, 0) : end] == "*/":
+        return True
+    if "\n" not in text[end:at]:
+        return False
+    line = text.rfind("\n", 0, end) + 1
+    return "#" in text[line:end] or "--" in text[line:end]
 
 
 def _folded(table: Table) -> Table:

@@ -107,7 +107,10 @@ def test_what_a_statement_names(statement: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["CALL p()", "UPDATE t SET", "DELETE z FROM t JOIN u", "UPDATE { OJ t LEFT JOIN u ON 1 } SET a = 1", "INSERT 'x"],
+    [
+        *("CALL p()", "UPDATE t SET", "DELETE z FROM t JOIN u", "UPDATE { OJ t LEFT JOIN u ON 1 } SET a = 1"),
+        *("INSERT 'x", "/*!*/ INSERT 'x", "/*M!100100 INSERT 'x", "/**/(/*! INSERT */ 'x"),
+    ],
 )
 def test_what_cannot_be_read_is_not_guessed(statement: str) -> None:
     """It counts as a change of rows, and says that it is not clear."""
@@ -116,7 +119,13 @@ def test_what_cannot_be_read_is_not_guessed(statement: str) -> None:
         written(statement, "d", ORDINARY)
 
 
-@pytest.mark.parametrize("statement", ["ALTER TABLE t ADD a INT", "ANALYZE TABLE t", "SET PASSWORD = 'x'", "", "'"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *("ALTER TABLE t ADD a INT", "ANALYZE TABLE t", "SET PASSWORD = 'x'", "", "'"),
+        "/**/" * 1_000 + "'",  # in as many ways to part it as there are comments it would never end
+    ],
+)
 def test_what_stands_for_no_rows(statement: str) -> None:
     """DDL and maintenance are judged elsewhere."""
     assert not stands_for_rows(statement, MARIADB)
