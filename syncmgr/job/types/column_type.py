@@ -16,7 +16,7 @@ from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
 _LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _LABELS: Final = re.compile(rf" *{_LABEL.pattern}(?: *, *{_LABEL.pattern})* *", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "0": "\0", "t": "\t", "Z": "\x1a"}
-_SPELLING: Final = re.compile(r"(\w+(?: +\w+)*) *(?:\((.*)\))?((?: +\w+)*) *", re.DOTALL)
+_SPELLING: Final = re.compile(r"(\w++(?: ++\w++)*+) *+(?:\((.*)\))?((?: ++\w++)*+) *+", re.DOTALL)
 _NUMBERS: Final = re.compile(r" *(\d+) *(?:, *(\d+) *)?")
 _SIGNS: Final = frozenset({"signed", "unsigned", "zerofill"})
 _FLOAT_DIGITS: Final = 24  # FLOAT(25) is a double

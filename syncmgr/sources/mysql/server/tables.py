@@ -27,7 +27,9 @@ from syncmgr.job.types.zoned import zoned
 from syncmgr.sources.mysql.address import Connection, query
 
 PRIMARY: Final = "PRIMARY"
-_CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
+_CASCADE: Final = re.compile(
+    r"^ *+CONSTRAINT (?>.*? FOREIGN KEY ).*? ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE
+)
 
 _COLUMN: Final = (
     "COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits,"

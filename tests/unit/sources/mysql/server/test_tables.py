@@ -1,3 +1,4 @@
+import time
 from typing import Any, Final
 
 import pytest
@@ -76,3 +77,26 @@ def test_a_stored_table_gets_the_name_of_today() -> None:
     assert (
         with_a_text(SourceTable(db="shop", name="t", columns=(), charset=table.charset)).columns[0] == table.columns[1]
     )
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("  CONSTRAINT `a` FOREIGN KEY (`b`) REFERENCES `c` (`d`) ON DELETE CASCADE", True),
+        ("  CONSTRAINT `a` FOREIGN KEY (`b`) REFERENCES `c` (`d`) ON DELETE RESTRICT ON UPDATE SET NULL", True),
+        ("  CONSTRAINT ` FOREIGN KEY ` FOREIGN KEY (`b`) REFERENCES ` ON x` (`d`) ON UPDATE CASCADE,\n", True),
+        ("  CONSTRAINT `a` FOREIGN KEY (`b`) REFERENCES `c` (`d`) ON DELETE RESTRICT", False),
+        ("  CONSTRAINT `a` FOREIGN KEY (`b`) REFERENCES `c` (`d`)\n  x ON DELETE CASCADE", False),
+        ("  CONSTRAINT `a` CHECK (`b` <> ' ON DELETE CASCADE')", False),
+        ("  CONSTRAINT " + " FOREIGN KEY " * 50_000 + " ON DELETE " * 50_000, False),
+    ],
+)
+def test_a_foreign_key_that_changes_rows_is_found(
+    monkeypatch: pytest.MonkeyPatch, definition: str, *, expected: bool
+) -> None:
+    """In the definition that a server sends, in time by its length: nobody else is answered meanwhile."""
+    shown = f"CREATE TABLE `t` (\n{definition}\n) ENGINE=InnoDB"
+    monkeypatch.setattr(tables, "query", lambda *_: [{"Create Table": shown}])
+    begun = time.process_time()
+    assert tables.cascades(None, ("shop", "t")) is expected  # type: ignore[arg-type]
+    assert time.process_time() - begun < 5
