@@ -36,7 +36,7 @@ __all__ = [
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be parsed
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
-_QUOTES: Final = frozenset("`\"")
+_QUOTES: Final = frozenset('`"')
 _QUOTED_BREAKS: Final = frozenset({"`\n", '"\n'})
 _LONGEST_QUALIFIER: Final = 136  # characters with its dot, of which a name has 64
 _QUALIFIER: Final = re.compile(r"(?:(?<![\w$`\"*/])([\w$]+)|(?<!`)`([^`]+)`)\.\Z")
