@@ -30,7 +30,7 @@ from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
+from syncmgr.lake.spark.jars import OF_THE_LAKE
 from syncmgr.sources.registry import KINDS
 from syncsql import MetaKind, Statement
 
@@ -181,7 +181,7 @@ def _clients() -> str:
 
 
 def _jars() -> str:
-    rows = ((f"`{one.name}`", f"`{one.file}`", f"`{one.sha256}`") for one in (*OF_THE_LAKE, MYSQL_DRIVER))
+    rows = ((f"`{one.name}`", f"`{one.file}`", f"`{one.sha256}`") for one in OF_THE_LAKE)
     return _table(["Package", "File", "SHA-256"], rows)
 
 
@@ -285,13 +285,6 @@ Jars that are fetched at the first start, with the licences that their POMs decl
 
 {jars}
 iceberg-spark-runtime contains other libraries, whose licences are in the jar.
-
-
-A jar that is fetched when a job reads the rows of a MySQL or MariaDB table for the first time, and not before:
-
-{driver}
-MySQL Connector/J is a work of Oracle. The Universal FOSS Exception allows programs of other free licences, such as this
-one, to use it. To use another version, or to fetch none, provide a jar: see "Jars" in docs/operations.md.
 """
 
 
@@ -300,7 +293,6 @@ def _notice() -> str:
     return _NOTICE.format(
         packages=_listed((name, _licence(metadata(name))) for name in names),
         jars=_listed((package.name, package.licence) for package in OF_THE_LAKE),
-        driver=_listed([(MYSQL_DRIVER.name, MYSQL_DRIVER.licence)]),
     )
 
 

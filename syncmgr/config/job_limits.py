@@ -179,8 +179,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_source_event_bytes",
         2048 * MiB,
         "bytes",
-        "Maximum size of an event of a MySQL source, uncompressed: a larger one pauses the job (20171). A worker may "
-        "need three times as much memory for it. Servers send none of more than 1 GiB.",
+        "Maximum size of an event of a MySQL source, uncompressed, and of a row of its snapshot: a larger one pauses "
+        "the job (20171). A worker may need three times as much memory for it. Servers send none of more than 1 GiB.",
         at_least(MiB),
     ),
     Setting(

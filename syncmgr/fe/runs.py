@@ -104,6 +104,7 @@ class Runs:
         settings, rules = self._of(job), self._rules(job)
         options = SnapshotOptions(
             channels=job.channels,
+            folder=self.staging(job.id),
             connections=partial(settings.number, "snapshot_max_connections"),
             chunk_rows=partial(settings.number, "snapshot_chunk_rows"),
             rows_per_second=partial(settings.number, "snapshot_max_rows_per_second"),

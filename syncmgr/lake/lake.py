@@ -18,7 +18,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
@@ -33,7 +33,6 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import IndexBudget, Indexing, Standing
 from syncmgr.lake.integrity import check_files, check_metadata
 from syncmgr.lake.opening import LakeOptions
-from syncmgr.lake.spark.jdbc import JdbcDriver
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import ChunkReads
@@ -86,7 +85,6 @@ class Lake:
             environment=options.get("environment", {}),
         )
         self._session = Session(self.place, progress)
-        self._driver = JdbcDriver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
         drops = Drops(
@@ -216,9 +214,6 @@ class Lake:
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
         if channel.chunk is not None:
-            rows = channel.chunk.reader.rows(channel.chunk)
-            if isinstance(rows, JdbcSelect):
-                self._driver.load(iceberg.spark, rows.options["driver"])
             return self._readings.reading(iceberg.spark, channel.chunk)
         iceberg.use_pool("commit")
         return nullcontext()

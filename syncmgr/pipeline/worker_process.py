@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Final
+from typing import Any, Final
 
 from syncmgr.pipeline.messages import FromWorker, Progress, ToWorker, WorkerPlan
-from syncmgr.pipeline.worker import worker
+from syncmgr.pipeline.worker import chunk, worker
 
 EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
 POLL_SECOND: Final = 0.5
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 def preload(*modules: str) -> None:
     """Loads these before the first worker. They must start no thread."""
     os.environ.update(THREADLESS)
-    FORK_SERVER.set_forkserver_preload([worker.__name__, *modules, FROZEN])
+    FORK_SERVER.set_forkserver_preload([worker.__name__, chunk.__name__, *modules, FROZEN])
 
 
 class WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours
@@ -53,7 +53,7 @@ class WorkerProcess:
     ) -> None:
         self._connection, child = FORK_SERVER.Pipe()
         with child, _closed_unless_started(self._connection):
-            self.process = _started(f"syncmgr-worker-{plan.job_id}", (plan, open_source, child))
+            self.process = started(worker.main, f"syncmgr-worker-{plan.job_id}", (plan, open_source, child))
         self._on_progress = on_progress
         self._sending = threading.Lock()
         self._over = False
@@ -128,15 +128,15 @@ def _closed_unless_started(connection: Connection) -> Iterator[None]:
         raise
 
 
-def _started(name: str, arguments: tuple[WorkerPlan, worker.OpenSource, Connection]) -> BaseProcess:
-    """The worker. A cleaner of temporary files may have deleted the fork server's socket: then it is a process that
-    loads everything itself.
+def started(main: Callable[..., None], name: str, arguments: tuple[Any, ...]) -> BaseProcess:
+    """A process of the frontend. A cleaner of temporary files may have deleted the fork server's socket: then it is one
+    that loads everything itself. Raises OSError, EOFError if the fork server dies meanwhile.
     """
-    process: BaseProcess = FORK_SERVER.Process(target=worker.main, args=arguments, name=name, daemon=True)
+    process: BaseProcess = FORK_SERVER.Process(target=main, args=arguments, name=name, daemon=True)
     try:
         process.start()
     except (FileNotFoundError, ConnectionRefusedError):
-        process = SPAWN.Process(target=worker.main, args=arguments, name=name, daemon=True)
+        process = SPAWN.Process(target=main, args=arguments, name=name, daemon=True)
         process.start()
     return process
 

@@ -17,7 +17,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.rows.batch import Batch
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ChunkReader
+from syncmgr.job.snapshot.chunk_rows import SourceReader
 from syncmgr.job.snapshot.handshake import Locked
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.types.schema import SourceTable
@@ -149,7 +149,7 @@ class SnapshotSource(Protocol):
     """What a snapshot queries from the server besides the rows."""
 
     def give_up(self) -> None: ...
-    def settle(self, start: Position) -> ChunkReader:
+    def settle(self, start: Position) -> SourceReader:
         """What reads the rows of the server that is queried from now on."""
 
     def await_seen(self, table: SourceTable, start: Position) -> None: ...

@@ -8,11 +8,11 @@ import pytest
 
 from syncmgr.errors import Code
 from syncmgr.lake.spark.fetching import JarCache
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
+from syncmgr.lake.spark.jars import OF_THE_LAKE, digest
 from syncmgr.lake.spark.launch import JAVA_OPTIONS, LakePlace
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
-from tests.support.jar_repository import JarRepository, alter, java_without_network, lay_jars, run_jar, truncate
+from tests.support.jar_repository import JarRepository, alter, java_without_network, lay_jars, truncate
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -26,25 +26,30 @@ def await_rows(t: Patient) -> None:
 
 
 @pytest.mark.long
-def test_the_driver_of_mysql_is_fetched_for_the_first_rows(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """20243, 20242: a frontend starts without it and asks for it when a job wants the rows of a table; where Maven
-    has none, or a wrong one, the job says which file, and goes on by itself once that is in jars_dir.
+def test_a_job_tells_of_a_jar_that_is_missing_or_wrong(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """20243, 20242: where Maven has none, or a wrong one, the job says which file, and goes on by itself once that is
+    in jars_dir.
     """
     repository, jars = JarRepository(tmp_path / "maven"), tmp_path / "jars"
-    lay_jars(jars, *OF_THE_LAKE)
+    iceberg, sqlite, files = OF_THE_LAKE
+    lay_jars(jars, iceberg, sqlite, files)
     fe = FrontendProcess(tmp_path / "fe", {"jars_dir": jars, **repository.options}).start()
     try:
-        t = Patient("driverless", mysql_server, fe, rows=3)
+        t = Patient("jarless", mysql_server, fe, rows=3)
+        await_rows(t)
+        fe.stop()
+        (jars / files.file).unlink()
+        fe.start()
         assert "put the jars into the folder jars_dir" in t.until_told(Code.JARS_MISSING)
-        for part in (MYSQL_DRIVER.file, str(jars)):
+        for part in (files.file, str(jars)):
             assert part in t.job["Msg"]
-        alter(repository.offer(MYSQL_DRIVER).path(MYSQL_DRIVER))
+        alter(repository.offer(files).path(files))
         assert "Put the right jar into the folder jars_dir" in t.until_told(Code.JAR_ALTERED)
-        for part in (MYSQL_DRIVER.file, MYSQL_DRIVER.sha256, str(digest(repository.path(MYSQL_DRIVER)))):
+        for part in (files.file, files.sha256, str(digest(repository.path(files)))):
             assert part in t.job["Msg"]
         there = (path.name for path in jars.iterdir() if not path.name.startswith(".fetching-"))  # one may run
-        assert {*there} == {*(package.file for package in OF_THE_LAKE), "lock"}
-        lay_jars(jars, MYSQL_DRIVER)
+        assert {*there} == {iceberg.file, sqlite.file, "lock"}
+        lay_jars(jars, files)
         await_rows(t)
     finally:
         fe.stop()
@@ -52,13 +57,12 @@ def test_the_driver_of_mysql_is_fetched_for_the_first_rows(mysql_server: MysqlSe
 
 @pytest.mark.long
 def test_a_folder_of_jars_needs_no_network(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """Neither jars that an operator has copied into jars_dir, nor a driver that spark.jars names: nothing is fetched,
-    and nothing is written into the folder.
+    """Jars that an operator has copied into jars_dir: nothing is fetched, also for the rows of a table, and nothing is
+    written into the folder.
     """
-    jars, driver = tmp_path / "jars", tmp_path / "driver.jar"
+    jars = tmp_path / "jars"
     lay_jars(jars, *OF_THE_LAKE)
-    driver.write_bytes(run_jar(MYSQL_DRIVER).read_bytes())
-    settings = {"jars_dir": jars, JAVA_OPTIONS: java_without_network(tmp_path), "spark.jars": driver}
+    settings = {"jars_dir": jars, JAVA_OPTIONS: java_without_network(tmp_path)}
     fe = FrontendProcess(tmp_path / "fe", settings).start()
     try:
         await_rows(Patient("folderjars", mysql_server, fe, rows=3))
@@ -102,11 +106,10 @@ def test_what_is_truncated_or_altered_comes_anew_from_maven(tmp_path: Path) -> N
 @pytest.mark.long
 def test_each_jar_has_the_licence_that_notice_tells(tmp_path: Path) -> None:
     """As its POM says, which Ivy keeps next to what it fetches."""
-    packages = (*OF_THE_LAKE, MYSQL_DRIVER)
-    names = [package.name for package in packages]
+    names = [package.name for package in OF_THE_LAKE]
     place = LakePlace(lake_dir=tmp_path, jars_dir=tmp_path, options={})
     JarCache(place)._ask_maven(names, names, tmp_path / "ivy", print)
-    for package in packages:
+    for package in OF_THE_LAKE:
         group, artifact, version = package.name.split(":")
         kept = (tmp_path / "ivy" / "cache" / group / artifact / f"ivy-{version}.xml").read_text()
         assert re.findall(r'<license name="([^"]*)"', kept) == [package.licence]

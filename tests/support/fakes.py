@@ -17,10 +17,11 @@ from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
 from syncmgr.pipeline.worker.worker import Tell
+from tests.support.chunk_reads import rows_of
 from tests.support.until import HANG_SECOND
 
 
@@ -275,9 +276,7 @@ class MemoryLake:
         this = chunk.plan, chunk.number
         if this in self.chunks:
             return ChannelCommitted(snapshot=None, passed_over=True, rows=self.chunks[this])
-        rows = chunk.reader.rows(chunk)
-        assert isinstance(rows, ArrowRows)
-        read = [tuple(row.values()) for row in rows.read().to_pylist()]
+        read = [tuple(row.values()) for row in rows_of(chunk).to_pylist()]
         if chunk.replaces:
             self.rows.clear()
         self.rows.update(read)

@@ -7,7 +7,7 @@ Must not know: who requests a jar.
 from pathlib import Path
 from typing import Final
 
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, JarPackage
+from syncmgr.lake.spark.jars import OF_THE_LAKE, JarFolders, JarPackage
 from tests.support.installed import JARS
 
 _SETTINGS: Final = """
@@ -51,7 +51,7 @@ def java_without_network(home: Path) -> str:
 def lay_jars(folder: Path, *packages: JarPackage) -> None:
     """The jars of the run, or some of them, as an operator copies them into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for package in packages or (*OF_THE_LAKE, MYSQL_DRIVER):
+    for package in packages or OF_THE_LAKE:
         (folder / package.file).write_bytes(run_jar(package).read_bytes())
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.fetching import JarCache
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders
+from syncmgr.lake.spark.jars import OF_THE_LAKE, JarFolders
 from syncmgr.lake.spark.java import java_home
 from tests.support.installed import JARS
 
@@ -56,14 +56,12 @@ def jars_dir(folder: Path) -> Path:
 
 def _are_there() -> bool:
     folders = JarFolders(own=JARS, older=JARS)
-    return all(any(path.is_file() for path in folders.places(package)) for package in (*OF_THE_LAKE, MYSQL_DRIVER))
+    return all(any(path.is_file() for path in folders.places(package)) for package in OF_THE_LAKE)
 
 
 def bring_jars() -> None:
     """All that tests may need."""
-    jars = JarCache(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS))
-    jars.of_the_lake(print)
-    jars.mysql_driver(print)
+    JarCache(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS)).of_the_lake(print)
 
 
 def _is_quick() -> bool:

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyspark.sql import SparkSession
 
 import syncsql
 from syncmgr.control.catalog import Catalog
@@ -30,7 +29,6 @@ from syncmgr.lake.spark.queries.engine import SETTINGS
 from syncmgr.lake.spark.queries.frame import SparkOfQueries
 from syncmgr.lake.spark.queries.queries import UTC, Queries
 from syncmgr.lake.upkeep.upkeep import compact
-from syncmgr.sources.mysql.jdbc import DRIVER
 from tests.support import jvm
 from tests.support.until import PATIENCE
 
@@ -75,13 +73,6 @@ def running_lake(folder: Path) -> Iterator[Lake]:
     lake.ready()
     yield lake
     lake.stop()
-
-
-def reading_sources(lake: Lake) -> SparkSession:
-    """The session of the commits, whose JVM has MySQL's driver."""
-    spark = lake.iceberg().spark
-    lake._driver.load(spark, DRIVER)
-    return spark
 
 
 def statement(sql: str) -> syncsql.CreateTable:

@@ -91,9 +91,13 @@ def settled(
 
     `unheld`: what decoding has made NULL. Raises SOURCE_VALUE.
     """
-    found = [*unheld, *_beyond(rows, rules)]
-    if not found:
-        return _staged(rows), ()
+    found = [*unheld, *beyond_bounds(rows, rules)]
+    return _settled(rows, found, rules, token, table) if found else (_staged(rows), ())
+
+
+def _settled(
+    rows: pa.Table, found: Sequence[Unheld], rules: ValueRules, token: str, table: str
+) -> tuple[pa.Table, tuple[DeadLetter, ...]]:
     match rules.policy:
         case OnValueError.STOP:
             raise _unheld(found[0], table)
@@ -112,7 +116,7 @@ def _unheld(one: Unheld, table: str) -> SyncError:
     return SyncError(Code.SOURCE_VALUE, column=one.column, table=table, value=one.shown, reason=one.reason)
 
 
-def _beyond(rows: pa.Table, rules: ValueRules) -> Iterable[Unheld]:
+def beyond_bounds(rows: pa.Table, rules: ValueRules) -> Iterable[Unheld]:
     """Only the key of a deleted row is read; without a key, nothing of it, nor of what is not taken."""
     kinds = rows[OP].to_numpy()
     idle = kinds != ChangeKind.INSERT if rules.inserts else kinds == ChangeKind.DELETE
@@ -123,10 +127,10 @@ def _beyond(rows: pa.Table, rules: ValueRules) -> Iterable[Unheld]:
         bad = beyond(cells, kind)
         for row in np.flatnonzero(bad if bound.key else bad & ~idle).tolist():
             reason = f"{kind.text} does not hold it"
-            yield Unheld(row=row, column=bound.column, shown=_shown(cells[row].as_py()), reason=reason)
+            yield Unheld(row=row, column=bound.column, shown=shown_text(cells[row].as_py()), reason=reason)
 
 
-def _shown(value: object) -> str:
+def shown_text(value: object) -> str:
     match value:
         case bytes():
             text = value[:SHOWN].hex()
@@ -187,7 +191,9 @@ def _letters(rows: pa.Table, found: Sequence[Unheld], token: str) -> Iterable[De
 
 
 def _letter(row: Mapping[str, Any], found: Sequence[Unheld], kind: ChangeKind, token: str) -> DeadLetter:
-    told = {name: None if value is None else _shown(value) for name, value in row.items() if name not in {OP, *PLACE}}
+    told = {
+        name: None if value is None else shown_text(value) for name, value in row.items() if name not in {OP, *PLACE}
+    }
     place = {"at": float(row[WHEN]), "file": str(row[FILE]), "offset": int(row[OFFSET])}
     return letter_of(told, found, token=token, change=kind.name, **place)
 

@@ -1,19 +1,21 @@
 """The rows of one chunk, and what reads them.
 
-Owns: what a source has to provide so that its rows can be read.
-Must not know: connections, Spark, where the rows go.
+Owns: what a source has to provide so that its rows can be read, and what reads them for the lake.
+Must not know: connections, processes, Spark.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
 
-from syncmgr.errors import SyncError
 from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.charset import looks_like_another
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable
@@ -46,6 +48,15 @@ class ChunkRows:
     excerpt: KeyRange | None = None
     #: of the target, in the commit of the rows
     changes: tuple[LakeChange, ...] = ()
+    #: of the channel that commits it, and of its target, in messages
+    token: str = ""
+    target: str = ""
+
+    @property
+    def wanted(self) -> tuple[SourceColumn, ...]:
+        """The columns, which the source has, under these names."""
+        found = ((name, self.table.column(name)) for name in self.columns)
+        return tuple(replace(column, name=name) for name, column in found if column is not None)
 
     def refused_texts(self, column: SourceColumn) -> str | None:
         """Why some texts of the column are refused, which arrive as LIKE_ANOTHER and their bytes; None: none is."""
@@ -54,32 +65,60 @@ class ChunkRows:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JdbcSelect:
-    """Rows that a JDBC driver reads, in one partition. `query`: a SELECT with the columns c0, c1, ... `options`: of
-    Spark's JDBC source, the driver's class and what is secret among them.
-
-    `columns`: of each, the SQL type in which the driver is to give it, and the one to which that is cast.
+class ReadRows:
+    """Some rows of a chunk: its columns in the types of a segment. `unheld`: values that are none of those, and NULL
+    here.
     """
 
-    options: Mapping[str, str]
-    query: str
-    columns: tuple[tuple[str, str], ...]
+    rows: pa.Table
+    unheld: tuple[Unheld, ...] = ()
+
+
+class OpenRows(Protocol):
+    """The rows of one chunk, which are read in the process to which this is sent."""
+
+    def __call__(self) -> Iterator[ReadRows]:
+        """All columns that the chunk wants, in its order. Each piece is to be used before the next is taken. Raises
+        SyncError.
+        """
+
+
+class SourceReader(Protocol):
+    """One server's rows."""
+
+    def rows(self, chunk: ChunkRows) -> OpenRows:
+        """Does not wait for the server."""
+
+
+class RowSink(Protocol):
+    """Where rows go, in the process to which this is sent."""
+
+    def append(self, rows: pa.Table) -> None:
+        """Raises SyncError, OSError."""
+
+    def close(self) -> tuple[str, ...]:
+        """The files. Raises OSError."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ArrowRows:
-    """Rows that the source reads itself when it is asked to: a table with the columns c0, c1, ..."""
+class ChunkRead:
+    """What was read of a chunk: how many rows went on, into which files, and which did not (without their token)."""
 
-    read: Callable[[], pa.Table]
+    rows: int
+    files: tuple[str, ...] = ()
+    dead: tuple[DeadLetter, ...] = ()
 
 
 class ChunkReader(Protocol):
-    """One server's rows. Neither call waits for the server."""
+    """Reads chunks. From any thread. Each call queries the server anew."""
 
-    def rows(self, chunk: ChunkRows) -> JdbcSelect | ArrowRows:
-        """The wanted columns in their order, NULLs included. Raises PEM_FILE."""
-
-    def error(self, text: str, table: SourceTable) -> SyncError | None:
-        """The error of a source that did not give its rows; None if the text, of an exception with all its causes, says
-        something else.
+    def read(self, chunk: ChunkRows, sink: RowSink | None) -> ChunkRead:
+        """None: only dead letters are wanted. Raises the errors of the source, SOURCE_VALUE, OSError; INTERRUPTED if it
+        was given up.
         """
+
+    def staged(self, chunk: ChunkRows) -> AbstractContextManager[ChunkRead]:
+        """Into Parquet files, which are gone after the context."""
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        """What is being read of it ends; returns at once."""

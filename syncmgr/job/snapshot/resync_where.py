@@ -204,7 +204,7 @@ def _by_collation(column: SourceColumn, test: Comparison) -> bool:
 
 def _asked(key: _Key, *, by_collation: bool) -> str:
     """What the server compares."""
-    told = select_list.selected(key.column).sql
+    told = select_list.selected(key.column)
     match key.kind:
         case _Kind.NUMBER:
             return told

@@ -1,6 +1,6 @@
 """Writes an epoch whose columns go into the table unchanged: by Arrow, without a Spark job.
 
-Owns: which epochs are plain, and how their last images become one Parquet file.
+Owns: which epochs and chunks are plain, and how the last images of an epoch become one Parquet file.
 Must not know: tokens, transactions, snapshots. Spark writes every other epoch, and would write these in the same way
 (`rows`).
 """
@@ -9,17 +9,20 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, ChangeKind
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.schema import arrow_type
+from syncmgr.lake.commit.plain_rows import PlainColumns, source_of, writer
 from syncmgr.lake.commit.rows import DATA, KIND, PLAIN_COLUMN, filled
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.arrow import arrow_schema
@@ -27,7 +30,6 @@ from syncmgr.lake.index.key_index import Words
 from syncmgr.lake.index.keys import UnindexableError, local
 
 MOST_BYTES: Final = 256 * 2**20  # of rows in memory; Spark streams what is larger
-ZSTD_LEVEL: Final = 1  # small files that compaction rewrites
 DIGITS: Final[Mapping[str, int]] = {
     "int8": 3,
     "int16": 5,
@@ -45,7 +47,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
     "float": frozenset({"float"}),
     "double": frozenset({"float", "double"}),
     "date": frozenset({"date32[day]"}),
-    "timestamp": frozenset({"timestamp[us]"}),
+    "timestamp": frozenset({"timestamp[us]", "timestamp[us, tz=UTC]"}),  # the time in UTC, as Spark's session has it
     "timestamptz": frozenset({"timestamp[us, tz=UTC]"}),
     "string": frozenset({"string", "large_string"}),
     "binary": frozenset({"binary", "large_binary"}),
@@ -64,20 +66,22 @@ def takes(word: str, kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ArrowEpoch:
-    """An epoch that needs no Spark. `fills`: what fills each column of the table; None: NULL. `part`: the folder names
-    of its partition, "": the table has none.
+class PlainRows:
+    """The rows of an epoch, or of a chunk, that need no Spark. `part`: the folder names of their partition, "": the
+    table has none.
     """
 
-    channel: ChannelCommit
-    schema: pa.Schema
-    fills: tuple[MappedColumn | None, ...]
+    columns: PlainColumns
     part: str
 
+    def folder(self, root: str) -> Path:
+        """Where they go in the folder of a commit."""
+        return local(f"{root}/{KIND}={DATA}{self.part}")
 
-def plain(channel: ChannelCommit, layout: Layout, location: str) -> ArrowEpoch | None:
-    """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows, a table that is not on a local
-    disk.
+
+def plain(channel: ChannelCommit, layout: Layout, location: str) -> PlainRows | None:
+    """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows of an epoch, a table that is
+    not on a local disk.
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
@@ -92,10 +96,11 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> ArrowEpoch |
         schema = arrow_schema(fields)
     except UnindexableError:
         return None
-    staged = _schema(channel)
-    if staged is None or not _fit(fields, fills, staged):
+    arriving = _schema(channel) if channel.chunk is None else _schema_of_chunk(channel.chunk)
+    if arriving is None or not _fit(fields, fills, arriving):
         return None
-    return ArrowEpoch(channel=channel, schema=schema, fills=fills, part=part)
+    columns = PlainColumns(schema=schema, fills=fills, table=f"{channel.db}.{channel.table}")
+    return PlainRows(columns=columns, part=part)
 
 
 def _is_plain(fill: MappedColumn | None) -> bool:
@@ -113,11 +118,6 @@ def _part(channel: ChannelCommit, layout: Layout) -> str | None:
     return "".join(names)
 
 
-def _source(fill: MappedColumn | None) -> str | None:
-    """The source column that fills it, if there is one."""
-    return None if fill is None or fill.constant is not None else fill.expression[1:-1].replace("``", "`")
-
-
 def _schema(channel: ChannelCommit) -> pa.Schema | None:
     """What the segments have in common; None if nothing, or if they are too big for the memory."""
     found = [pq.read_metadata(file.path) for file in channel.files]
@@ -127,48 +127,32 @@ def _schema(channel: ChannelCommit) -> pa.Schema | None:
     return schemas[0] if alike else None
 
 
+def _schema_of_chunk(chunk: ChunkRows) -> pa.Schema | None:
+    """None for a part of a table, whose rows only Spark compares with its condition."""
+    if chunk.excerpt is not None:
+        return None
+    return pa.schema([(column.name, arrow_type(column)) for column in chunk.wanted])
+
+
 def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: pa.Schema) -> bool:
     kinds = {column.name: column.type for column in staged}
     return all(
-        (name := _source(fill)) is None or (name in kinds and takes(field.type, kinds[name]))
+        (name := source_of(fill)) is None or (name in kinds and takes(field.type, kinds[name]))
         for field, fill in zip(fields, fills, strict=True)
     )
 
 
-def write(epoch: ArrowEpoch, which: Words | None, folder: str, codec: str) -> int:
+def write(channel: ChannelCommit, plain: PlainRows, which: Words | None, folder: str, codec: str) -> int:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
     order; None: all that are not deletes. No row, no file. Returns how many. Raises SOURCE_VALUE, OSError.
     """
-    names = sorted({name for name in map(_source, epoch.fills) if name is not None} | {OP})
-    rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in epoch.channel.files])
+    names = sorted({*plain.columns.sources, OP})
+    rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in channel.files])
     kept = rows.filter(pc.not_equal(rows[OP], int(ChangeKind.DELETE))) if which is None else rows.take(which)
     if not len(kept):
         return 0
-    columns = [_column(field, fill, kept) for field, fill in zip(epoch.schema, epoch.fills, strict=True)]
-    _refuse_null(epoch, columns)
-    place = local(f"{folder}/{KIND}={DATA}{epoch.part}")
+    made, place = plain.columns.of(kept), plain.folder(folder)
     place.mkdir(parents=True)
-    pq.write_table(
-        pa.Table.from_arrays(columns, schema=epoch.schema),
-        place / f"{uuid.uuid4()}.parquet",
-        compression=codec if codec != "uncompressed" else "none",
-        compression_level=ZSTD_LEVEL if codec == "zstd" else None,
-        store_schema=False,
-        store_decimal_as_integer=True,
-    )
+    with writer(place / f"{uuid.uuid4()}.parquet", made.schema, codec) as file:
+        file.write_table(made)
     return len(kept)
-
-
-def _column(field: pa.Field, fill: MappedColumn | None, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-    if fill is None:
-        return pa.nulls(len(rows), field.type)
-    if fill.constant is not None:
-        return pa.repeat(pa.scalar(fill.constant, field.type), len(rows))
-    return rows[_source(fill)].cast(field.type)
-
-
-def _refuse_null(epoch: ArrowEpoch, columns: Sequence[pa.ChunkedArray]) -> None:
-    for field, column in zip(epoch.schema, columns, strict=True):
-        if not field.nullable and column.null_count:
-            table = f"{epoch.channel.db}.{epoch.channel.table}"
-            raise SyncError(Code.SOURCE_VALUE, column=field.name, table=table, value="NULL", reason="it is NOT NULL")

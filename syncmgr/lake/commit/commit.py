@@ -6,6 +6,7 @@ Must not know: jobs, intents, the source; how Java is called.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -13,6 +14,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import data_files
@@ -35,7 +37,6 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
-from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 from syncmgr.lake.target.own_properties import refuse_unreadable
 
@@ -53,9 +54,12 @@ class Commit:
 
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
         self._iceberg = iceberg
+        self._name = channel.db, channel.table
+        if channel.chunk is not None:
+            chunk = replace(channel.chunk, token=channel.token, target=".".join(self._name))
+            channel = replace(channel, chunk=chunk)
         self._channel = channel
         self._marker = marker_of(iceberg, channel)
-        self._name = channel.db, channel.table
         self._files = UncommittedFiles(iceberg, channel, self._marker.name, strays)
         self._indexing = indexing
         self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
@@ -95,13 +99,12 @@ class Commit:
         chunk = self._channel.chunk
         if chunk is None:
             return ()
-        try:
-            return chunk_relation.letters(self._iceberg.spark, chunk, self._channel.token)
-        except JAVA_ERRORS as error:
-            away = chunk.reader.error(text_of(error), chunk.table)
-            if away is None:
-                raise_for(error)
-            raise away from error
+        if self._files.written:
+            return self._files.at_hand.dead
+        rules = chunk.values
+        if rules is None or rules.policy is not OnValueError.DEAD_LETTER:
+            return ()
+        return chunk.reader.read(replace(chunk, exact=False), None).dead  # a read without a handshake
 
     def _attempt(self, table: Java) -> ChannelCommitted:
         if not self._files.written and not self._borne(table):

@@ -6,7 +6,9 @@ Must not know: tokens, transactions, when files are deleted.
 
 from syncmgr.errors import SyncError
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.lake.commit import arrow_writer, rows
+from syncmgr.lake.commit.plain_rows import PlainFiles
 from syncmgr.lake.commit.uncommitted_files import WrittenFiles
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import EpochKeys
@@ -31,35 +33,48 @@ def write(
     those of Java if Spark's message does not blame the rows.
     """
     try:
-        if not _write_plain(channel, written, codec, keys):
-            writing = rows.WriteSpec(folder=written.folder, codec=codec, gone=written.gone, distinct=distinct)
-            rows.write(iceberg.spark, channel, written.layout, writing)
+        if channel.chunk is not None:
+            _write_chunk(iceberg, channel, channel.chunk, written, codec)
+        elif not _write_plain(channel, written, codec, keys):
+            rows.write(iceberg.spark, channel, written.layout, _spec(written, codec, distinct=distinct))
     except OSError as error:
         raise SyncError(of_lake(str(error)), reason=str(error)) from error
     except JAVA_ERRORS as error:
-        text = text_of(error)
-        bad = rows.value_error(text, channel, written.layout)
-        if bad is None and channel.chunk is not None:
-            bad = channel.chunk.reader.error(text, channel.chunk.table)
+        bad = rows.value_error(text_of(error), channel, written.layout)
         if bad is None:
             raise
         raise bad from error
 
 
+def _spec(written: WrittenFiles, codec: str, *, distinct: bool) -> rows.WriteSpec:
+    return rows.WriteSpec(folder=written.folder, codec=codec, gone=written.gone, distinct=distinct)
+
+
+def _write_chunk(iceberg: Iceberg, channel: ChannelCommit, chunk: ChunkRows, written: WrittenFiles, codec: str) -> None:
+    """Its rows go from the source right into data files, or into files that Spark reads."""
+    plain = None if written.gone else arrow_writer.plain(channel, written.layout, written.folder)
+    if plain is not None:
+        sink = PlainFiles(plain.columns, plain.folder(written.folder), codec)
+        read = chunk.reader.read(chunk, sink)
+        written.rows, written.dead = read.rows, read.dead
+        return
+    with chunk.reader.staged(chunk) as read:
+        written.dead = read.dead
+        rows.write(iceberg.spark, channel, written.layout, _spec(written, codec, distinct=True), read.files)
+
+
 def _write_plain(channel: ChannelCommit, written: WrittenFiles, codec: str, numbered: NumberedKeys | None) -> bool:
     """Whether the epoch could be written without Spark."""
-    if channel.chunk is not None:
-        return False
     seed, touched = numbered or (None, None)
     if channel.keys and (touched is None or written.gone or not touched.complete):
         return False
-    epoch = arrow_writer.plain(channel, written.layout, written.folder)
-    if epoch is None:
+    plain = arrow_writer.plain(channel, written.layout, written.folder)
+    if plain is None:
         return False
     if touched is None:
-        written.rows = arrow_writer.write(epoch, None, written.folder, codec)
+        written.rows = arrow_writer.write(channel, plain, None, written.folder, codec)
     else:
         which, keys = touched.images()
-        written.rows = arrow_writer.write(epoch, which, written.folder, codec)
+        written.rows = arrow_writer.write(channel, plain, which, written.folder, codec)
         written.keys, written.seed = [keys] if len(keys) else [], seed
     return True

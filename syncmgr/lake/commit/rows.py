@@ -5,7 +5,7 @@ Must not know: tokens, transactions, snapshots.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,15 +16,16 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import literal, quoted
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.folding import folded_name
+from syncmgr.job.types.schema import arrow_type
 from syncmgr.lake.cures import in_catalog
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
 from syncmgr.lake.iceberg.partition_files import PART, folder_of, kind_of, transformed
-from syncmgr.lake.spark.chunk_relation import relation
-from syncmgr.lake.spark.chunk_values import refused
 from syncmgr.lake.spark.exact_cast import UNHELD, exact_cast
 from syncmgr.lake.spark.query_errors import told
 from syncmgr.lake.spark.segment import by_schema
+from syncmgr.lake.spark.segment import spark_type as segment_type
 
 DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
 KIND: Final = "syncmgr_kind"
@@ -113,9 +114,11 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[FilledColumn, ...]:
     return tuple(columns)
 
 
-def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: WriteSpec) -> None:
-    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<value>...]/*.parquet."""
-    rows = changes(spark, channel)
+def write(
+    spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: WriteSpec, staged: Sequence[str] = ()
+) -> None:
+    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<value>...]/*.parquet. `staged`: the rows of a chunk."""
+    rows = changes(spark, channel, staged)
     types = {folded_name(column.name): column.dataType.simpleString().upper() for column in rows.schema}
     columns = tuple(_exact(column, types, channel) for column in filled(channel, layout))
     as_they_are = not channel.keys or (writing.distinct and not writing.gone)
@@ -163,12 +166,19 @@ def _changed_type(field: Field, value: str, channel: ChannelCommit) -> SyncError
     return SyncError(Code.FOREIGN_CHANGE, table=".".join(name), reason=reason)
 
 
-def changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:
-    """The rows of the source that are to be committed, which have yet to be read."""
+def changes(spark: SparkSession, channel: ChannelCommit, staged: Sequence[str] = ()) -> DataFrame:
+    """The rows of the source that are to be committed. `staged`: as in `write`."""
     if channel.chunk is not None:
-        return relation(spark, channel.chunk)
+        return _chunk_rows(spark, channel.chunk, staged)
     [(ddl, paths)] = _one_schema(channel)
     return _narrow(spark.read.schema(ddl).parquet(*paths), channel)
+
+
+def _chunk_rows(spark: SparkSession, chunk: ChunkRows, staged: Sequence[str]) -> DataFrame:
+    """As changes of one epoch, each an insert."""
+    ddl = ", ".join(f"{quoted(column.name)} {segment_type(arrow_type(column))}" for column in chunk.wanted)
+    rows = spark.read.schema(ddl).parquet(*staged) if staged else spark.createDataFrame([], ddl)
+    return rows.selectExpr("*", f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:
@@ -245,9 +255,6 @@ def _value(column: FilledColumn) -> str:
 def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError | None:
     """The error of a value that a target column cannot hold; None if Spark's message is about something else."""
     table = f"{channel.db}.{channel.table}"
-    stopped = refused(text, table)
-    if stopped is not None:
-        return stopped
     missing = re.search(re.escape(NULL_IN_REQUIRED) + r"(.+?)(?: SQLSTATE|\n|$)", text)
     if missing:
         return SyncError(Code.SOURCE_VALUE, column=missing[1], table=table, value="NULL", reason="it is NOT NULL")

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import rows
 from syncmgr.lake.commit.key_scan import write_matching
@@ -36,7 +37,8 @@ log = logging.getLogger(__name__)
 @dataclass(kw_only=True, slots=True)
 class WrittenFiles:
     """Files that wait for their commit; they fit tables of this layout only. `keys`: those of their rows as
-    the index with that `seed` numbers them. `rows`: how many their writer reports; None: it does not.
+    the index with that `seed` numbers them. `rows`: how many their writer reports; None: it does not. `dead`: the
+    rows of a chunk that are not in them.
 
     `gone`: the keys that vanish are among them. `sent`: a commit that names them was sent, and whatever its answer, the
     table may have them. `beside`: paths in the folder that only one attempt may name; the last one is that of the keys
@@ -50,6 +52,7 @@ class WrittenFiles:
     keys: list[KeyNumbers] | None = None
     seed: int | None = None
     rows: int | None = None
+    dead: tuple[DeadLetter, ...] = ()
     sent: bool = False
     beside: list[str] = field(default_factory=list)
 

@@ -17,7 +17,7 @@ from typing import IO, Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import lock_of
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.jars import COMPLETE, MYSQL_DRIVER, OF_THE_LAKE, JarPackage, digest
+from syncmgr.lake.spark.jars import COMPLETE, OF_THE_LAKE, JarPackage, digest
 
 LOCK: Final = "lock"
 UNFINISHED: Final = ".fetching-"
@@ -25,7 +25,6 @@ FETCH_SECOND: Final = 600.0
 WAIT_SECOND: Final = 0.2
 READ: Final = 0o044  # of group and others
 READ_WRITE: Final = 0o066
-EXCLUDED: Final = "com.google.protobuf:protobuf-java"  # of MySQL's X protocol alone
 
 Progress = Callable[[str], None]
 
@@ -48,9 +47,6 @@ class JarCache:
         """What is on the class path from the start."""
         listed = self._place.options.get("spark.jars.packages")
         return self._ours(OF_THE_LAKE, progress) if listed is None else self._listed(listed, progress)
-
-    def mysql_driver(self, progress: Progress) -> Path:
-        return self._ours((MYSQL_DRIVER,), progress)[0]
 
     def stop(self) -> None:
         """No more fetching."""
@@ -144,7 +140,7 @@ def fetching_settings(conf: Mapping[str, str], packages: str, folder: Path) -> d
     # the class is in one of them
     rest = {key: value for key, value in conf.items() if value != launch.LOCAL_FILES}
     own = {"spark.jars.packages": packages, "spark.jars.ivy": str(folder)}
-    return {"spark.jars.excludes": EXCLUDED, **rest, **own}
+    return {**rest, **own}
 
 
 def _open_as(folder: Path, path: Path, bits: int) -> None:

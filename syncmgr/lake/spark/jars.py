@@ -51,12 +51,6 @@ OF_THE_LAKE: Final = (
         licence="Apache-2.0",
     ),
 )
-# Under another licence than the rest, so only users who want the rows of a MySQL server get it.
-MYSQL_DRIVER: Final = JarPackage(
-    name="com.mysql:mysql-connector-j:9.5.0",
-    sha256="f2ca3dfaf00d4aa311470db7ea3051962944ba0cb60005a2f75467549c39f425",
-    licence="The GNU General Public License, v2 with Universal FOSS Exception, v1.0",
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
@@ -96,28 +95,6 @@ def activate(session: SparkSession) -> None:
     """Spark looks a catalog's settings up in the session that is active in the calling thread."""
     jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
     jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
-
-
-def has_class(session: SparkSession, name: str) -> bool:
-    """Whether the JVM finds a class of that name."""
-    java: Java = session._jvm.java  # type: ignore[union-attr] # noqa: SLF001 - this module is the way to it
-    try:
-        java.lang.Class.forName(name, False, java.lang.Thread.currentThread().getContextClassLoader())
-    except Py4JJavaError:
-        return False
-    return True
-
-
-def add_jar(session: SparkSession, jar: Path) -> None:
-    """Every thread of the JVM, and every executor, finds its classes from now on.
-
-    Spark's own ADD JAR serves only the session in which it was executed. The loader that spark-submit creates for the
-    whole JVM accepts more jars as long as it lives.
-    """
-    java: Java = session._jvm.java  # type: ignore[union-attr] # noqa: SLF001
-    java.lang.Thread.currentThread().getContextClassLoader().addURL(java.io.File(str(jar)).toURI().toURL())
-    if not str(session.sparkContext.master).startswith("local"):
-        session.sparkContext._jsc.addJar(str(jar))  # noqa: SLF001
 
 
 def java_class(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Chunks that are being read, and how their read is given up.
+"""Chunks that are being committed, and how they are given up.
 
 Owns: the Spark job group of each, and what its end means once it was given up.
 Must not know: why it is given up, what a chunk is for.
@@ -48,14 +48,15 @@ class ChunkReads:
                 self._given_up.discard(group)
 
     def give_up(self, chunk: ChunkRows) -> None:
-        """Its Spark jobs end, and no new ones begin; a commit under way goes on. To be repeated until it has ended:
-        Spark misses a group whose stage is submitted at that moment.
+        """Its read and its Spark jobs end, and no new ones begin; a commit under way goes on. To be repeated until it
+        has ended: Spark misses a group whose stage is submitted at that moment, and a read may begin after it.
         """
         with self._lock:
             session, group = self._groups.get((chunk.plan, chunk.number), (None, ""))
             if session is None:
                 return
             self._given_up.add(group)
+        chunk.reader.give_up(chunk)
         try:
             cancel_job_group(session, group)
         except JAVA_ERRORS:  # the JVM is gone, and the reading with it

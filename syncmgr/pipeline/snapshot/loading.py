@@ -20,6 +20,7 @@ from syncmgr.job.failure import mildest
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load, plan_id
 from syncmgr.lake.port import Chunks
+from syncmgr.pipeline.snapshot.chunk_processes import ChunkProcesses
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending
 from syncmgr.pipeline.snapshot.isolated import isolated
@@ -141,7 +142,7 @@ class Loading:
                 with isolated(channel, failed):
                     for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
-        self._chunks.reader = reader
+        self._chunks.reader = ChunkProcesses(reader, self._options.folder)
         self._chunks.held.check()
 
     def _plan(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:

@@ -6,6 +6,7 @@ Must not know: metadata, SQL, who implements it.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from syncmgr.job.channel.description import ChannelDescription
@@ -35,13 +36,15 @@ class SnapshotLedger(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SnapshotOptions:
-    """What a snapshot needs to know of its job, now. `connections`: how many chunks may be read at a time.
+    """What a snapshot needs to know of its job, now. `folder`: the job's own staging folder. `connections`: how many
+    chunks may be read at a time.
 
     `rows_per_second`: of the whole job; 0: unlimited. `retry_most`: the longest wait, in seconds, before a table that
     failed alone is retried. `values`: what happens to those that do not fit.
     """
 
     channels: tuple[ChannelDescription, ...]
+    folder: Path
     connections: Callable[[], int]
     chunk_rows: Callable[[], int]
     rows_per_second: Callable[[], int]

@@ -100,18 +100,45 @@ class BoundedConnection(PlainConnection):
         try:
             part = self._rfile.read1(most)
         except OSError as error:
-            self.drop()
-            reason = f"Lost connection to MySQL server during query ({error})"
-            raise err.OperationalError(CR.CR_SERVER_LOST, reason) from error
+            raise self._lost(f" ({error})") from error
         if not part:
-            self.drop()
-            raise err.OperationalError(CR.CR_SERVER_LOST, "Lost connection to MySQL server during query")
+            raise self._lost("")
         if time.monotonic() > self._ends:
             self.drop()
             what = "answer" if self._let_in else "login"
             reason = f"its {what} did not end within {self._seconds:g} seconds"
             raise SyncError(Code.SOURCE_UNREACHABLE, address=self.label, reason=reason)
         return part
+
+    def waits(self, seconds: float) -> None:
+        """How long the server may be silent from now on, and the socket full."""
+        self._read_timeout = self._write_timeout = seconds
+
+    def command(self, command: int, content: bytes) -> MysqlPacket:
+        """The first packet of the answer."""
+        self._execute_command(command, content)
+        answer = self.packet()
+        if answer.is_load_local_packet():
+            raise self.asks_file(answer)
+        return answer
+
+    def packet(self, kind: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:
+        """The next one of the answer."""
+        return self._read_packet(kind)
+
+    def receive_into(self, room: memoryview) -> int:
+        """What has come of an answer without an end in time; it waits for the first byte."""
+        try:
+            size = self._rfile.readinto1(room)
+        except OSError as error:
+            raise self._lost(f" ({error})") from error
+        if not size:
+            raise self._lost("")
+        return size
+
+    def _lost(self, why: str) -> err.OperationalError:
+        self.drop()
+        return err.OperationalError(CR.CR_SERVER_LOST, f"Lost connection to MySQL server during query{why}")
 
     def drop(self) -> None:
         """What is left of the answer is not read."""

@@ -106,9 +106,10 @@ def _of_one(addresses: Sequence[MysqlAddress], ask: Callable[[MysqlAddress], T])
     raise AssertionError("the last one returned or raised")
 
 
-def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locking) -> MysqlSnapshot:
-    """The server that a snapshot queries."""
-    return MysqlSnapshot(_with(locking, _addresses(source, connect_timeout)), _replica(source, connect_timeout))
+def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locking, most_row: int) -> MysqlSnapshot:
+    """The server that a snapshot queries. `most_row`: bytes of one."""
+    addresses = _with(locking, _addresses(source, connect_timeout))
+    return MysqlSnapshot(addresses, _replica(source, connect_timeout), most_row)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,6 +19,7 @@ from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import description, factory
 from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.chunk.chunks import MOST_ROW
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.surroundings import Patience
@@ -88,7 +89,10 @@ class MysqlServers:
         factory.check_exact(self.description, tables, connect_timeout=self.connect_timeout, locking=self.locking)
 
     def snapshot(self) -> MysqlSnapshot:
-        return factory.snapshot(self.description, connect_timeout=self.connect_timeout, locking=self.locking)
+        most = min(self.limits.event_bytes, MOST_ROW)
+        return factory.snapshot(
+            self.description, connect_timeout=self.connect_timeout, locking=self.locking, most_row=most
+        )
 
     def stream(self, token: str, retry: Retry) -> factory.OpenMysql:
         return factory.OpenMysql(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.types.schema import TargetType
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.lake.commit import rows
+from syncmgr.pipeline.snapshot.chunk_processes import ChunkProcesses
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.snapshot.test_snapshot_values import chunk_of
+from tests.support.chunk_reads import ReadHere
 from tests.support.servers.mysql import MysqlServer
 from tests.support.slow import crossed, on_servers
 from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after
@@ -110,6 +114,26 @@ def test_where_and_expressions_hold_for_a_snapshot(mysql_server: MysqlServer, db
     for number in source.plan.numbers:
         target.lake.commit(source.commit(number, where="id % 2 = 0", columns=columns))
     assert target.rows() == [(n, n * 2 + 1) for n in range(0, 100, 2)]
+
+
+def test_only_what_is_computed_needs_spark(
+    mysql_server: MysqlServer, db: str, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows go from the source into data files as they are; those of an expression or a WHERE take a detour."""
+    target = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)")
+    source = Chunked(mysql_server, db, target)
+    written, write = list[int](), rows.write
+
+    def noted(spark: Any, channel: ChannelCommit, *rest: Any) -> None:
+        assert channel.chunk is not None
+        written.append(channel.chunk.number)
+        write(spark, channel, *rest)
+
+    monkeypatch.setattr(rows, "write", noted)
+    for number in (1, 2, 3):
+        target.lake.commit(source.commit(number, **({"where": "v < 0"} if number == 2 else {})))
+    assert written == [2]
+    assert [row[0] for row in target.rows()] == [*range(10), *range(20, 30)]
 
 
 @pytest.mark.parametrize("day", ["0000-00-00", "0000-01-01"])
@@ -397,11 +421,14 @@ def test_a_guard_of_the_server_ends_no_chunk(any_server: MysqlServer, tables: Ta
             assert target.lake.commit(replace(commit, chunk=slow)).rows == 10
 
 
-def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, tables: Tables, tmp_path: Path) -> None:
     """While the source keeps it waiting: its commit ends at once, nothing of it is left, and it comes another time."""
     target = tables.make()
     source = Chunked(mysql_server, db, target)
     commit = source.commit(1)
+    assert commit.chunk is not None
+    reader = ChunkProcesses(MysqlChunks(address(mysql_server)), tmp_path)
+    commit = replace(commit, chunk=replace(commit.chunk, reader=reader))
     assert commit.chunk is not None
     slow = replace(commit, chunk=replace(commit.chunk, condition=f"{commit.chunk.condition} AND SLEEP(3) = 0"))
     target.lake.give_up(commit.chunk)  # of what is not being read: nothing
@@ -515,7 +542,7 @@ def test_a_source_that_does_not_give_its_rows_is_told(mysql_server: MysqlServer,
     )
     mysql_server.run(f"RENAME TABLE {db}.t TO {db}.u")
     for changes, code in cases:
-        broken = replace(commit.chunk, reader=MysqlChunks(replace(address(mysql_server), **changes)))
+        broken = replace(commit.chunk, reader=ReadHere(MysqlChunks(replace(address(mysql_server), **changes))))
         with pytest.raises(SyncError) as raised:
             target.lake.commit(replace(commit, chunk=broken))
         assert raised.value.code is code, str(raised.value)

@@ -11,13 +11,10 @@ from uuid import uuid4
 
 import pymysql
 import pytest
-from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import opening
-from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, query
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.server import exact_point
@@ -26,9 +23,9 @@ from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql.reading.test_mysql_xa import end, prepare
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.snapshot.test_snapshot_values import chunk_of
+from tests.support.chunk_reads import rows_of
 from tests.support.servers.mysql import MysqlServer
 from tests.support.slow import crossed, on_servers
-from tests.support.spark_session import reading_sources
 from tests.support.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
@@ -101,14 +98,12 @@ def test_a_reader_without_a_point_fails(any_server: MysqlServer) -> None:
         opened(any_server, uuid4().hex[:12])
 
 
-@pytest.mark.spark
-def test_spark_without_a_point_reads_nothing(any_server: MysqlServer, db: str, lake: Lake) -> None:
+def test_a_chunk_without_a_point_reads_nothing(any_server: MysqlServer, db: str) -> None:
     """The statements before its first row count one by one."""
     any_server.run(f"INSERT INTO {db}.t VALUES (1)")
     chunk = chunk_of(any_server, facts(any_server, [(db, "t")]).tables[0])
-    rows = relation(reading_sources(lake), replace(chunk, exact=True, plan=uuid4().hex[:12]))
-    with pytest.raises(Py4JJavaError, match="out of range"):
-        rows.collect()
+    with pytest.raises(SyncError, match="out of range"):
+        rows_of(replace(chunk, exact=True, plan=uuid4().hex[:12]))
 
 
 def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) -> None:

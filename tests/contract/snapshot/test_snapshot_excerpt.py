@@ -21,7 +21,6 @@ from syncmgr.lake.commit import commit as commit_module
 from syncmgr.lake.commit import uncommitted_files
 from syncmgr.lake.commit.key_scan import write_matching
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncsql import ResyncTable, parse
 from tests.contract.lake.commit.test_lake_shards import DEFINITION, Shard, expected
@@ -29,8 +28,9 @@ from tests.contract.lake.foreign.test_lake_changed import identified_by
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.snapshot.test_snapshot_commit import Chunked
 from tests.contract.snapshot.test_snapshot_values import chunk_of
+from tests.support.chunk_reads import rows_of
 from tests.support.servers.mysql import MysqlServer
-from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after, in_pyiceberg, reading_sources
+from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after, in_pyiceberg
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
@@ -115,8 +115,8 @@ def test_the_server_gives_every_row_that_spark_means(any_server: MysqlServer, la
         )
         tried = [(excerpt(channel, described, text), names) for text, names in conditions(dice, 120)]
         casts = [f"{spark_cast(quoted(c.name), c.type)} AS {quoted(c.name)}" for c in described.columns]
-        frame = relation(reading_sources(lake), chunk_of(any_server, table)).selectExpr("id", *casts)
         spark = lake.iceberg().spark
+        frame = spark.createDataFrame(rows_of(chunk_of(any_server, table))).selectExpr("id", *casts)
         judged = spark.createDataFrame(frame.toArrow()).selectExpr(
             "id", *(f"({one.lake}) AS c{place}" for place, (one, _) in enumerate(tried))
         )

@@ -16,11 +16,12 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.spark.jvm import Java
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.snapshot.test_snapshot_exact import root
 from tests.contract.snapshot.test_snapshot_values import chunk_of
+from tests.support.chunk_reads import ReadHere
 from tests.support.servers.mysql import MysqlServer
 from tests.support.spark_session import SPARK, LakeTable, Tables
 from tests.unit.pipeline.snapshot.test_snapshot import MemoryLoads
@@ -46,7 +47,9 @@ class Exact:
         self.loads.last = Epoch(number=0, end=known.start, last_seq=0)
         source = MysqlSnapshot([root(server)])
         self.reading = ChunkReading(SimpleNamespace(), {}, source, self.loads, target.lake)  # type: ignore[arg-type]
-        chunk = replace(chunk_of(server, known.tables[0]), reader=MysqlChunks(root(server)), exact=True, keys=())
+        chunk = replace(
+            chunk_of(server, known.tables[0]), reader=ReadHere(MysqlChunks(root(server))), exact=True, keys=()
+        )
         self.commit = ChannelCommit(
             token=self.token,
             epoch=0,

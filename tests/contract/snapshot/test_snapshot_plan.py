@@ -11,7 +11,7 @@ from syncmgr.job.channel.channel_state import may_be_followed
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.sources.mysql.address import connect, query
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.tables import schema_of
 from tests.contract.mysql_reader import address, database, facts

@@ -10,9 +10,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet
 from syncmgr.sources.mysql import factory
 from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.description import described as source_of
-from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, facts
 from tests.support.servers.mysql import PASSWORD, MysqlServer

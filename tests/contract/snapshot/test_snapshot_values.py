@@ -1,48 +1,37 @@
 """A row by SELECT and the same row from the binlog: every type, value by value."""
 
-import datetime as dt
-from typing import Any
-
 import pytest
 
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
-from syncmgr.job.types.schema import SourceTable, arrow_type
-from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.chunk_relation import relation
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import MysqlAddress
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from tests.contract.mysql.reading.test_mysql_values import columns, fill, read, types_of
 from tests.contract.mysql_reader import Row, database, facts
+from tests.support.chunk_reads import ReadHere, rows_of
 from tests.support.servers.mysql import PASSWORD, MysqlServer
-from tests.support.spark_session import SPARK, reading_sources
 
-pytestmark = [pytest.mark.mysql, *SPARK]
+pytestmark = pytest.mark.mysql
 
 
 def chunk_of(server: MysqlServer, table: SourceTable, condition: str = "") -> ChunkRows:
-    reader = MysqlChunks(MysqlAddress(host="127.0.0.1", port=server.port, user="repl", password=PASSWORD))
+    source = MysqlChunks(MysqlAddress(host="127.0.0.1", port=server.port, user="repl", password=PASSWORD))
     return ChunkRows(
         plan="p",
         number=1,
-        reader=reader,
+        reader=ReadHere(source),
         table=table,
         columns=tuple(column.name for column in table.columns),
         condition=condition,
     )
 
 
-def selected(lake: Lake, chunk: ChunkRows) -> dict[int, Row]:
-    rows = relation(reading_sources(lake), chunk).collect()
-    return {row["id"]: {name: told(row[name]) for name in chunk.columns} for row in rows}
-
-
-def told(value: Any) -> Any:
-    """PySpark collects bytes as bytearrays, and instants without their zone."""
-    return bytes(value) if isinstance(value, bytearray) else value
+def selected(chunk: ChunkRows) -> dict[int, Row]:
+    return {row["id"]: row for row in rows_of(chunk).to_pylist()}
 
 
 @pytest.mark.parametrize("suffix", ["", " NOT NULL"])
-def test_every_type_is_the_same_both_ways(any_server: MysqlServer, lake: Lake, suffix: str) -> None:
+def test_every_type_is_the_same_both_ways(any_server: MysqlServer, suffix: str) -> None:
     """What a chunk selects equals what the binlog tells of the same row, extremes and NULLs included."""
     types = types_of(any_server)
     if suffix:
@@ -52,14 +41,12 @@ def test_every_type_is_the_same_both_ways(any_server: MysqlServer, lake: Lake, s
         table = facts(any_server, [(db, "t")]).tables[0]
         names = [column.name for column in table.columns]
         reader = read(any_server, db, names, lambda: fill(any_server, f"{db}.t", types, nulls=not suffix), stored=False)
-        expected, found = reader.state((db, "t")), selected(lake, chunk_of(any_server, table))
+        expected, found = reader.state((db, "t")), selected(chunk_of(any_server, table))
         assert found.keys() == expected.keys()
         kinds = {f"c{place}": kind for place, kind in enumerate(types)}
         for number, row in expected.items():
             for column in table.columns:
                 value = row[column.name]
-                if str(arrow_type(column)) == "timestamp[us, tz=UTC]" and value is not None:
-                    value = value.astimezone(dt.UTC).replace(tzinfo=None)
                 assert (kinds.get(column.name), number, found[number][column.name]) == (
                     kinds.get(column.name),
                     number,

@@ -12,12 +12,14 @@ import pytest
 from syncmgr.config import settings
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
-from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.handshake import never
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.kind import MYSQL
 from syncmgr.sources.port import Source, SourceRows, SourceTables
 from tests.contract.mysql_reader import database
+from tests.support.chunk_reads import ReadHere
+from tests.support.chunk_reads import rows_of as rows_in
 from tests.support.memory_source.description import MemoryDescription
 from tests.support.memory_source.kind import MemoryServer
 from tests.support.servers.mysql import PASSWORD, MysqlServer
@@ -65,9 +67,7 @@ class InFolder:
             file.write(json.dumps(changes) + "\n")
 
     def read(self, chunk: ChunkRows) -> list[int]:
-        rows = chunk.reader.rows(chunk)
-        assert isinstance(rows, ArrowRows)
-        return list(rows.read()["c0"].to_pylist())
+        return [int(each) for each in rows_in(chunk)["id"].to_pylist()]
 
 
 class OnServer:
@@ -87,9 +87,7 @@ class OnServer:
         self._server.run(f"INSERT INTO {self.db}.{name} VALUES {values}")
 
     def read(self, chunk: ChunkRows) -> list[int]:
-        rows = chunk.reader.rows(chunk)
-        assert not isinstance(rows, ArrowRows)
-        return [int(row[0]) for row in self._server.run(rows.query)]
+        return [int(each) for each in rows_in(chunk)["id"].to_pylist()]
 
 
 @contextmanager
@@ -176,12 +174,19 @@ def test_the_chunks_of_a_plan_have_each_row_once(bench: Bench, wanted: int) -> N
     (table,) = inspected(bench, "a")
     snapshot = rows_of(bench).snapshot()
     start = snapshot.end()
-    reader = snapshot.settle(start)
+    reader = ReadHere(snapshot.settle(start))
     snapshot.await_seen(table, start)
     plan = snapshot.plan(table, ("id",), wanted)
     columns = ("id", "note")
     chunks = [
-        ChunkRows(plan=plan.id, number=n, reader=reader, table=table, columns=columns, condition=plan.condition(n))
+        ChunkRows(
+            plan=plan.id,
+            number=n,
+            reader=reader,
+            table=table,
+            columns=columns,
+            condition=plan.condition(n),
+        )
         for n in range(1, plan.count + 1)
     ]
     read = [row for chunk in chunks for row in sorted(bench.read(chunk))]
@@ -197,16 +202,15 @@ def test_what_was_written_after_a_place_is_seen_by_a_read_after_it(bench: Bench)
     bench.write("a", 1)
     (table,) = inspected(bench, "a")
     snapshot = rows_of(bench).snapshot()
-    reader = snapshot.settle(tables_of(bench).end())
+    reader = ReadHere(snapshot.settle(tables_of(bench).end()))
     bench.write("a", 2)
     plan = snapshot.plan(table, ("id",), 100)
-    chunk = ChunkRows(plan=plan.id, number=1, reader=reader, table=table, columns=("id",), condition=plan.condition(1))
+    chunk = ChunkRows(
+        plan=plan.id,
+        number=1,
+        reader=reader,
+        table=table,
+        columns=("id",),
+        condition=plan.condition(1),
+    )
     assert sorted(bench.read(chunk)) == [1, 2]
-
-
-def test_an_error_that_is_not_of_the_source_is_none_of_its_errors(bench: Bench) -> None:
-    """So that the lake's own errors are not taken for an outage of the source."""
-    bench.create("a")
-    (table,) = inspected(bench, "a")
-    snapshot = rows_of(bench).snapshot()
-    assert snapshot.settle(snapshot.end()).error("org.apache.spark.SparkException: no space", table) is None

@@ -15,7 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, Batch, ChangeKind
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows, ReadRows
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceColumn, SourceTable, arrow_type
 from syncmgr.sources.port import Keep, StreamPlan, Table, Trouble
@@ -76,23 +76,28 @@ def columns_of(table: SourceTable, names: Sequence[str]) -> list[SourceColumn]:
 
 
 @dataclass(frozen=True)
-class MemoryChunks:
-    """Rows as Arrow: no other reader exists."""
+class MemoryRows:
+    """Those of one chunk."""
 
     folder: str
+    table: SourceTable
+    columns: tuple[SourceColumn, ...]
 
-    def rows(self, chunk: ChunkRows) -> ArrowRows:
-        def read() -> pa.Table:
-            rows = Folder(self.folder).rows(chunk.table)
-            columns = columns_of(chunk.table, chunk.columns)
-            arrays = [pa.array([row[each.name] for row in rows], arrow_type(each)) for each in columns]
-            return pa.table(arrays, names=[f"c{place}" for place in range(len(columns))])
+    def __call__(self) -> Iterator[ReadRows]:
+        try:
+            rows = Folder(self.folder).rows(self.table)
+        except FileNotFoundError as error:
+            raise SyncError(Code.SNAPSHOT_BROKEN, table=self.table.label, reason=str(error)) from error
+        arrays = [pa.array([row[each.name] for row in rows], arrow_type(each)) for each in self.columns]
+        yield ReadRows(rows=pa.table(arrays, names=[each.name for each in self.columns]))
 
-        return ArrowRows(read=read)
 
-    def error(self, text: str, table: SourceTable) -> SyncError | None:
-        missing = "FileNotFoundError" in text
-        return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=text) if missing else None
+@dataclass(frozen=True)
+class MemoryChunks:
+    folder: str
+
+    def rows(self, chunk: ChunkRows) -> MemoryRows:
+        return MemoryRows(self.folder, chunk.table, chunk.wanted)
 
 
 @dataclass

@@ -79,6 +79,7 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
     source = MemorySource(chunks=1)
     options = SnapshotOptions(
         channels=tuple(map(channel, TOKENS)),
+        folder=tmp_path,
         connections=lambda: 1,
         chunk_rows=lambda: 1000,
         rows_per_second=lambda: 0,

@@ -20,7 +20,7 @@ from syncmgr.job.snapshot.select_list import quoted as quoted_column
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.sources.mysql.chunk.chunks import MOST_ROW, MysqlChunks
 from syncmgr.sources.mysql.server.exact_point import ExactPoint, await_writers
 from syncmgr.sources.mysql.server.replica import check_reaches
 from syncmgr.sources.mysql.server.server import Server
@@ -50,11 +50,14 @@ class MysqlSnapshot:
     All raise SOURCE_UNREACHABLE and SOURCE_ACCESS_DENIED.
     """
 
-    def __init__(self, addresses: Sequence[MysqlAddress], replica: MysqlAddress | None = None) -> None:
-        """`replica`: where tables are cut and read, instead of the source."""
+    def __init__(
+        self, addresses: Sequence[MysqlAddress], replica: MysqlAddress | None = None, most_row: int = MOST_ROW
+    ) -> None:
+        """`replica`: where tables are cut and read, instead of the source. `most_row`: bytes of one."""
         self._addresses = tuple(addresses)
         self._address = self._addresses[0]
         self._replica = replica
+        self._most_row = most_row
         self._sessions = Sessions()
 
     def give_up(self) -> None:
@@ -101,7 +104,7 @@ class MysqlSnapshot:
     def _reader(self, start: Position) -> MysqlChunks:
         if self._replica is not None:
             check_reaches(self._replica, start, self._address)
-        return MysqlChunks(self._replica or self._address)
+        return MysqlChunks(self._replica or self._address, self._most_row)
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
         """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that

@@ -21,7 +21,7 @@ MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31,
 NO_DATE: Final = "there is no such date"
 
 
-def _days(year: Ints, month: Ints, day: Ints) -> Ints:
+def days(year: Ints, month: Ints, day: Ints) -> Ints:
     """Days since 1970-01-01 of the proleptic Gregorian calendar."""
     year = year - (month <= 2)
     era = year // 400
@@ -31,7 +31,7 @@ def _days(year: Ints, month: Ints, day: Ints) -> Ints:
     return days
 
 
-def _no_date(year: Ints, month: Ints, day: Ints) -> Bools:
+def no_date(year: Ints, month: Ints, day: Ints) -> Bools:
     leap = (month == 2) & (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     last = MONTH_DAYS[month] + leap
     bad: Bools = (year == 0) | (year > 9999) | (day == 0) | (day > last)
@@ -41,8 +41,8 @@ def _no_date(year: Ints, month: Ints, day: Ints) -> Bools:
 def date(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
     stored = cells.little(3)
     year, month, day = stored >> 9, stored >> 5 & 15, stored & 31
-    valid = cells.holding(_no_date(year, month, day), lambda i: f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d}", NO_DATE)
-    return array(pa.date32(), _days(year, month, day).astype(np.int32), valid)
+    valid = cells.holding(no_date(year, month, day), lambda i: f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d}", NO_DATE)
+    return array(pa.date32(), days(year, month, day).astype(np.int32), valid)
 
 
 def datetime(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
@@ -61,9 +61,9 @@ def datetime(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     def shown(i: int) -> str:
         return f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d} {hour[i]:02d}:{minute[i]:02d}:{second[i]:02d}"
 
-    bad = _no_date(year, month, day) | (hour > 23) | (minute > 59) | (second > 59)
+    bad = no_date(year, month, day) | (hour > 23) | (minute > 59) | (second > 59)
     valid = cells.holding(bad, shown, NO_DATE)
-    seconds = _days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
+    seconds = days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
     return array(pa.timestamp("us"), seconds * 1_000_000 + _fraction(field, cells, 5), valid)
 
 

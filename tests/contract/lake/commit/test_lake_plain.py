@@ -32,12 +32,13 @@ TYPES = {
     "day": pa.date32(),
     "at": pa.timestamp("us"),
     "moment": pa.timestamp("us", "UTC"),
+    "clock": pa.timestamp("us", "UTC"),
     "words": pa.string(),
     "bytes": pa.binary(),
 }
 COLUMNS = (
     "id BIGINT NOT NULL, small INT, wide DECIMAL(20,0), number BIGINT, flag BOOLEAN, real4 FLOAT, real8 DOUBLE,"
-    " money DECIMAL(14,3), day DATE, at DATETIME, moment TIMESTAMP, words STRING, bytes VARBINARY(20)"
+    " money DECIMAL(14,3), day DATE, at DATETIME, moment TIMESTAMP, clock DATETIME, words STRING, bytes VARBINARY(20)"
 )
 
 
@@ -55,6 +56,7 @@ def image(dice: random.Random, key: int) -> tuple[object, ...]:
         dt.date(1, 1, 1) + dt.timedelta(days=dice.randrange(3_000_000)),
         dt.datetime(1000, 1, 1) + second,  # noqa: DTZ001 - MySQL's DATETIME has no zone
         dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + second,
+        dt.datetime(1970, 1, 1, tzinfo=dt.UTC) - second,
         dice.choice(["", "é\U0001f600", "a" * 500, "\x00b", " "]),
         dice.choice([b"", b"\xff\x00", bytes(range(256))]),
     )
@@ -173,7 +175,7 @@ def test_a_full_disk_is_told(tables: Tables, monkeypatch: pytest.MonkeyPatch) ->
     table.commit([(INS, 1, 1)])
     epoch = table.prepared([(UPD, 1, 2)])
     with monkeypatch.context() as patch:
-        patch.setattr("syncmgr.lake.commit.arrow_writer.pq.write_table", full)
+        patch.setattr("syncmgr.lake.commit.arrow_writer.writer", full)
         with pytest.raises(SyncError, match="No space left"):
             table.apply(epoch)
     table.apply(epoch)

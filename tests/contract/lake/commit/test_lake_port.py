@@ -11,9 +11,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.chunk_rows import ArrowRows, ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows, OpenRows, ReadRows
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.lake.port import Chunks, Commits
+from tests.support.chunk_reads import ReadHere
 from tests.support.fakes import MemoryLake
 from tests.support.spark_session import SPARK, LakeTable
 
@@ -114,17 +115,20 @@ class Existing:
 
     count: int
 
-    def rows(self, chunk: ChunkRows) -> ArrowRows:
-        ids = range((chunk.number - 1) * 10, min(chunk.number * 10, self.count))
-        return ArrowRows(read=lambda: pa.table({"c0": pa.array(ids, pa.int64()), "c1": pa.array(ids, pa.int64())}))
-
-    def error(self, text: str, table: SourceTable) -> None:
-        """No source is queried."""
+    def rows(self, chunk: ChunkRows) -> OpenRows:
+        ids = pa.array(range((chunk.number - 1) * 10, min(chunk.number * 10, self.count)), pa.int64())
+        return lambda: iter([ReadRows(rows=pa.table([ids, ids], names=chunk.columns))])
 
 
 def chunk(table: LakeTable, number: int, **changes: Any) -> ChannelCommit:
     rows = ChunkRows(
-        plan="plan", number=number, reader=Existing(25), table=SOURCE, columns=COLUMNS, condition="", keys=("id",)
+        plan="plan",
+        number=number,
+        reader=ReadHere(Existing(25)),
+        table=SOURCE,
+        columns=COLUMNS,
+        condition="",
+        keys=("id",),
     )
     return replace(table.prepared(), epoch=0, last=LastCommit(), settled=False, chunk=replace(rows, **changes))
 

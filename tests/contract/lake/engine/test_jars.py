@@ -8,7 +8,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark.fetching import JarCache
-from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
+from syncmgr.lake.spark.jars import OF_THE_LAKE, digest
 from syncmgr.lake.spark.launch import LakePlace
 from tests.support import jvm
 from tests.support.jar_repository import JarRepository, alter, lay_jars, run_jar, truncate
@@ -55,17 +55,18 @@ def test_a_jar_that_is_not_there_or_stays_wrong_is_told(tmp_path: Path) -> None:
     """
     repository = JarRepository(tmp_path)
     at = place(tmp_path, repository.options)
+    lay_jars(at.jars_dir, ICEBERG, SQLITE)
     with pytest.raises(SyncError) as missing:
-        JarCache(at).mysql_driver(print)
+        JarCache(at).of_the_lake(print)
     assert missing.value.code is Code.JARS_MISSING
-    assert (MYSQL_DRIVER.file in str(missing.value), str(at.jars_dir) in str(missing.value)) == (True, True)
-    alter(repository.offer(MYSQL_DRIVER).path(MYSQL_DRIVER))
+    assert (FILES.file in str(missing.value), str(at.jars_dir) in str(missing.value)) == (True, True)
+    alter(repository.offer(FILES).path(FILES))
     with pytest.raises(SyncError) as wrong:
-        JarCache(at).mysql_driver(print)
+        JarCache(at).of_the_lake(print)
     assert wrong.value.code is Code.JAR_ALTERED
-    for part in (MYSQL_DRIVER.file, MYSQL_DRIVER.sha256, str(digest(repository.path(MYSQL_DRIVER)))):
+    for part in (FILES.file, FILES.sha256, str(digest(repository.path(FILES)))):
         assert part in str(wrong.value)
-    assert [path.name for path in at.jars_dir.iterdir()] == ["lock"]
+    assert {path.name for path in at.jars_dir.iterdir()} == {"lock", ICEBERG.file, SQLITE.file}
 
 
 @pytest.mark.long

@@ -26,7 +26,6 @@ from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.routing import executed_gtids
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.factory import survey
-from syncmgr.sources.mysql.jdbc import NOTHING_GIVEN, options
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.support.servers.hostile import (
     EOF,
@@ -342,15 +341,6 @@ def test_the_name_of_a_host_brings_the_snapshot_no_property(host: str) -> None:
     with pytest.raises(SyncError) as caught:
         asked_by_snapshot(host)
     assert caught.value.code is Code.PROPERTY_WRONG
-
-
-@pytest.mark.parametrize(
-    "host", ["db", "db-1.example.org", "my_db", "10.0.0.1", "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "[::1]:3307"]
-)
-def test_the_snapshot_is_told_to_give_nothing(host: str) -> None:
-    """Whatever host it has: no file, no URL, no object of Java's."""
-    url = options(asked_by_snapshot(host))["url"]
-    assert all(f"{name}={value}" in url.partition("?")[2].split("&") for name, value in NOTHING_GIVEN.items())
 
 
 def read_from(server: HostileServer, limits: Limits, wanted: Code, gtids: str = "") -> SyncError:

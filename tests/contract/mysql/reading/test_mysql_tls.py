@@ -10,17 +10,15 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.tls import SslMode, Tls
-from syncmgr.lake.lake import Lake
 from syncmgr.sources.mysql.address import MysqlAddress, connect, query
 from syncmgr.sources.mysql.description import MysqlDescription
-from syncmgr.sources.mysql.jdbc import DRIVER, options
+from tests.support.chunk_reads import one_number
 from tests.support.servers.certificates import Authority, Pair
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.servers.rogue import RogueServer
-from tests.support.spark_session import SPARK
 from tests.support.until import HANG_SECOND
 
-pytestmark = [pytest.mark.mysql, *SPARK]
+pytestmark = pytest.mark.mysql
 
 SECRET: Final = "SRCPW-secret-1"
 
@@ -77,11 +75,10 @@ def described(address: MysqlAddress) -> MysqlDescription:
     )
 
 
-def selected(lake: Lake, address: MysqlAddress) -> list[int]:
-    """By the driver of the snapshot."""
-    lake._driver.load(lake.iceberg().spark, DRIVER)
-    reader = lake.iceberg().spark.read.format("jdbc").options(**options(address))
-    return [row["a"] for row in reader.option("dbtable", "(SELECT 1 a) chunk").load().collect()]
+def selected(address: MysqlAddress) -> list[int]:
+    """As the rows of a snapshot are."""
+    rows = one_number(address)
+    return [value for read in rows() for value in read.rows["a"].to_pylist()]
 
 
 @pytest.mark.parametrize("plugin", ["mysql_clear_password", "dialog", "mysql_old_password"])
@@ -186,7 +183,7 @@ def test_a_file_that_cannot_be_used_is_told_without_why(
 
 
 def test_the_snapshot_verifies_as_the_stream_does(
-    lake: Lake, sealed: MysqlServer, authority: Authority, stranger: Authority
+    sealed: MysqlServer, authority: Authority, stranger: Authority
 ) -> None:
     """Its driver is another one: the CA, the name, and a certificate of its own; the wrong ones are refused."""
     own, there = authority.issue("spark"), places(sealed, authority)
@@ -197,20 +194,20 @@ def test_the_snapshot_verifies_as_the_stream_does(
         replace(by_number, tls=replace(there.tls, mode="verify_ca")),
         replace(there, user="card", tls=shows),
     ):
-        assert selected(lake, address) == [1]
+        assert selected(address) == [1]
     other = replace(there, tls=replace(there.tls, ca=str(stranger.own.certificate)))
     for address, said in ((by_number, "identity verification failed"), (other, "certification path|trust anchor|PKIX")):
         with pytest.raises(Exception, match=said):
-            selected(lake, address)
+            selected(address)
 
 
 @pytest.mark.parametrize("mode", ["preferred", "required", "verify_ca"])
-def test_the_snapshot_tells_no_password(lake: Lake, authority: Authority, stranger: Authority, mode: SslMode) -> None:
+def test_the_snapshot_tells_no_password(authority: Authority, stranger: Authority, mode: SslMode) -> None:
     """To a server that asks for it over TLS of its own."""
     with rogue("mysql_clear_password", stranger.own) as server:
         ca = str(authority.own.certificate) if mode == "verify_ca" else ""
         tls = Tls(mode=mode, ca=ca)
         with pytest.raises(Exception, match=r"(?i)authentication plugin|certif|PKIX"):
-            selected(lake, MysqlAddress(host="127.0.0.1", port=server.port, user="repl", password=SECRET, tls=tls))
+            selected(MysqlAddress(host="127.0.0.1", port=server.port, user="repl", password=SECRET, tls=tls))
         assert server.heard
         assert not any(SECRET.encode() in packet for packet in server.heard)

@@ -85,7 +85,7 @@ MODULES: Final[Mapping[str, Callable[[SourceColumn], str]]] = {
     "derived_type": lambda column: target(column).text,
     "fitting": fitting,
     "keeping": lambda column: str(kept(column, column, strict=True)),
-    "select_list": lambda column: "{0.sql} {0.wire}".format(selected(column)),
+    "select_list": selected,
     "chunk keys": lambda column: str(_selectable(column)),
     "resync_where": where,
     "default_value": default,

@@ -18,6 +18,7 @@ from syncmgr.lake.index.keys import EpochKeys
         ("decimal(20, 0)", pa.uint64()),
         ("decimal(12, 2)", pa.decimal128(10, 1)),
         ("timestamptz", pa.timestamp("us", "UTC")),
+        ("timestamp", pa.timestamp("us", "UTC")),
         ("string", pa.string()),
     ],
 )
@@ -35,7 +36,6 @@ def test_what_keeps_every_value_is_taken(word: str, kind: pa.DataType) -> None:
         ("decimal(12, 2)", pa.decimal128(12, 1)),
         ("decimal(12, 2)", pa.decimal128(12, 3)),
         ("timestamptz", pa.timestamp("us")),
-        ("timestamp", pa.timestamp("us", "UTC")),
         ("float", pa.float64()),
         ("string", pa.int64()),
         ("binary", pa.string()),

@@ -2,15 +2,12 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-from syncmgr.errors import Code, SyncError
-from syncmgr.lake.spark import jdbc, launch
+from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.fetching import JarCache, fetching_settings
 from syncmgr.lake.spark.jars import COMPLETE, JarFolders, JarPackage, users_folder
-from syncmgr.sources.mysql.jdbc import DRIVER
 
 CONTENT = b"classes"
 PACKAGE = JarPackage(name="org.example:some-jar_2.13:1.2", sha256=hashlib.sha256(CONTENT).hexdigest(), licence="MIT")
@@ -78,26 +75,6 @@ def test_the_jvm_that_fetches_needs_no_class_of_the_jars(tmp_path: Path) -> None
     assert "spark.hadoop.fs.file.impl" not in found
     assert found["spark.jars.ivySettings"] == "x"
     assert (found["spark.jars.packages"], found["spark.jars.ivy"]) == (PACKAGE.name, str(tmp_path / "new"))
-
-
-def test_who_waits_for_the_driver_hears_of_the_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks that are read side by side start one JVM that fetches, not one each; some seconds later comes the next."""
-    attempts = list[int]()
-
-    def bring() -> Path:
-        attempts.append(1)
-        raise SyncError(Code.JARS_MISSING, folder="there", files="x.jar", reason="no network")
-
-    monkeypatch.setattr(jdbc.jvm, "has_class", lambda _spark, _name: False)
-    driver = jdbc.JdbcDriver(bring)
-    for _ in range(3):
-        with pytest.raises(SyncError, match="no network"):
-            driver.load(cast("Any", None), DRIVER)
-    assert len(attempts) == 1
-    monkeypatch.setattr(jdbc, "FAILURE_SECOND", 0.0)
-    with pytest.raises(SyncError, match="no network"):
-        driver.load(cast("Any", None), DRIVER)
-    assert len(attempts) == 2
 
 
 def test_all_frontends_of_a_user_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from syncmgr.job.types.schema import SourceTable, TargetType
 from syncmgr.pipeline.snapshot.port import SnapshotOptions
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from syncmgr.sources.mysql.address import MysqlAddress
-from syncmgr.sources.mysql.jdbc import MysqlChunks
+from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_channel
 
@@ -29,6 +30,7 @@ START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100
 ROWS = 10
 BROKEN = SyncError(Code.SNAPSHOT_BROKEN, table="shop.two", reason="SELECT command denied to user")
 AWAY = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+NOWHERE = Path("/nonexistent")  # nothing is read
 READER = MysqlChunks(MysqlAddress(host="db2", port=3307, user="repl", password="p"))
 
 
@@ -172,7 +174,7 @@ class Bench:
         self.loads = MemoryLoads({channel.token: Load(token=channel.token) for channel in channels})
         self.source, self.lake, self.ending = MemorySource(), CountingLake(), threading.Event()
         limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0}
-        limits |= {"retry_most": lambda: 300.0} | options
+        limits |= {"retry_most": lambda: 300.0, "folder": NOWHERE} | options
         self.options = SnapshotOptions(channels=channels, **limits)
 
     def run(self) -> Snapshot:

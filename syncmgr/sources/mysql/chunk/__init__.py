@@ -1,0 +1,1 @@
+"""The rows of a chunk: a prepared SELECT, and its answer in MySQL's binary protocol as Arrow."""
