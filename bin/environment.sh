@@ -216,6 +216,12 @@ need_canal() {
     one_at_a_time "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
 }
 
+# Iceberg's REST catalog server, for the tests; after need_canal, which brings maven.
+need_rest_catalog() {
+  step "putting a REST catalog into $PRIVATE/rest (20 MB, from Maven Central)" \
+    one_at_a_time "$PROJECT/tests/bin/install-rest" "$PRIVATE/rest"
+}
+
 # Drivers of other languages, for the tests. What cannot be had is told, and its tests are skipped.
 need_clients() {
   export SYNCMGR_CLIENTS=$PRIVATE/clients

@@ -99,6 +99,7 @@ need_servers() {
   need_both_servers
   need_postgresql
   need_canal
+  need_rest_catalog
   need_clients
 }
 

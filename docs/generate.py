@@ -30,7 +30,7 @@ from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
-from syncmgr.lake.spark.jars import OF_THE_LAKE
+from syncmgr.lake.spark.jars import OF_CATALOGS, OF_THE_LAKE
 from syncmgr.sources.registry import KINDS
 from syncsql import MetaKind, Statement
 
@@ -181,7 +181,7 @@ def _clients() -> str:
 
 
 def _jars() -> str:
-    rows = ((f"`{one.name}`", f"`{one.file}`", f"`{one.sha256}`") for one in OF_THE_LAKE)
+    rows = ((f"`{one.name}`", f"`{one.file}`", f"`{one.sha256}`") for one in (*OF_THE_LAKE, *OF_CATALOGS))
     return _table(["Package", "File", "SHA-256"], rows)
 
 
@@ -285,6 +285,12 @@ Jars that are fetched at the first start, with the licences that their POMs decl
 
 {jars}
 iceberg-spark-runtime contains other libraries, whose licences are in the jar.
+
+
+Jars that are fetched if the lake is in S3, or its catalog in Glue or PostgreSQL (see docs/lake.md):
+
+{catalogs}
+iceberg-aws-bundle contains Amazon's and other libraries, whose licences are in the jar.
 """
 
 
@@ -293,6 +299,7 @@ def _notice() -> str:
     return _NOTICE.format(
         packages=_listed((name, _licence(metadata(name))) for name in names),
         jars=_listed((package.name, package.licence) for package in OF_THE_LAKE),
+        catalogs=_listed((package.name, package.licence) for package in OF_CATALOGS),
     )
 
 

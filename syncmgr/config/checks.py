@@ -7,6 +7,8 @@ Must not know: which keys there are, who uses them.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from syncmgr.config import catalog_keys
+
 Value = int | float | str | bool
 
 
@@ -61,8 +63,13 @@ def folder(value: Value) -> str | None:
 def lake_folder(value: Value) -> str | None:
     """Also that of a lake whose tables are elsewhere, by a catalog that is not the embedded one."""
     reason = folder(value)
-    elsewhere = "a lake elsewhere has a catalog of its own: set spark.sql.catalog.lake.* (type, uri, warehouse)"
+    elsewhere = "a lake elsewhere has a catalog of its own: set catalog_type, catalog_uri and catalog_warehouse"
     return f"{reason}; {elsewhere}" if reason and "://" in str(value) else reason
+
+
+def catalog_type(value: Value) -> str | None:
+    words = (catalog_keys.EMBEDDED, *catalog_keys.TYPES)
+    return None if value in words else f"it must be one of {', '.join(words)}"
 
 
 def folder_or_empty(value: Value) -> str | None:

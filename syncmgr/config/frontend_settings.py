@@ -6,10 +6,12 @@ Must not know: the other rows, who uses a value.
 
 from typing import Final
 
+from syncmgr.config.catalog_keys import EMBEDDED
 from syncmgr.config.checks import (
     Setting,
     at_least,
     audit_mode,
+    catalog_type,
     folder,
     folder_or_empty,
     lake_folder,
@@ -63,6 +65,21 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "How long a MySQL server at meta_url may take to connect, and to answer; after that it counts as down (20310).",
         at_least(1),
     ),
+    Setting(
+        "catalog_type",
+        EMBEDDED,
+        "embedded, rest, jdbc, glue or hive",
+        "The catalog of the lake: our own in lake_dir, or one that is described by catalog_uri, catalog_warehouse and "
+        "keys that begin with catalog., such as catalog.credential or catalog.s3.endpoint.",
+        catalog_type,
+    ),
+    Setting("catalog_uri", "", "URI", "Where that catalog is. Passwords have keys of their own."),
+    Setting(
+        "catalog_warehouse",
+        "",
+        "URI or name",
+        "Where the tables of that catalog are, such as s3://bucket/folder; for a REST catalog its own name of that.",
+    ),
     Setting("lake_dir", "var/lake", "folder", "Folder of the embedded Iceberg catalog and its tables.", lake_folder),
     Setting(
         "jars_dir",
@@ -71,6 +88,14 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "Folder of the jars of Iceberg and of MySQL's driver, shared by all frontends that name it. Empty: "
         "syncmgr/jars in the user's cache ($XDG_CACHE_HOME or ~/.cache).",
         folder_or_empty,
+    ),
+    Setting(
+        "copies_dir",
+        "var/copies",
+        "folder",
+        "Where files of a lake that is not on a local disk are written before they are uploaded, and downloaded to be "
+        "read.",
+        folder,
     ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
     Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from syncmgr.config import spark_keys
+from syncmgr.config import catalog_keys, spark_keys
 from syncmgr.config.checks import Setting, Value
 from syncmgr.config.console_limits import CONSOLE_LIMITS
 from syncmgr.config.frontend_settings import FRONTEND_SETTINGS
@@ -25,6 +25,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (*FRONTEND_SETTINGS, *JOB_LIMITS, *SOURCE
 
 _BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 SPARK_PREFIX: Final = "spark."
+PASSED_ON: Final = (SPARK_PREFIX, catalog_keys.PREFIX)
 _COMMENT: Final = re.compile(r"\s#")
 
 
@@ -79,9 +80,17 @@ def _finite(text: str) -> float:
 class Settings:
     """The values in force: defaults, then conf/fe.conf, then ADMIN SET. Safe to read from any thread."""
 
-    def __init__(self, values: Mapping[str, Value], spark: Mapping[str, str], file: Path) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        spark: Mapping[str, str],
+        file: Path,
+        catalog: Mapping[str, str] | None = None,
+    ) -> None:
+        """`spark`, `catalog`: the keys that begin with these words."""
         self._values = {setting.name: setting.default for setting in SETTINGS} | dict(values)
-        self.spark = dict(spark)
+        self._passed_on = {**spark, **(catalog or {})}
+        self.spark = {**spark, **catalog_keys.spark_keys(_of_catalog(values), catalog or {})}
         self.file = file
         self._root = file.parent.parent
 
@@ -102,17 +111,17 @@ class Settings:
         return (self._root / self.text(name)).resolve()
 
     def given(self) -> str:
-        """What is not the default, for the log; no secrets, and of spark.* only the names, since values may contain
-        some.
+        """What is not the default, for the log; no secrets, and of spark.* and catalog.* only the names, since values
+        may contain some.
         """
         own = [s for s in SETTINGS if self._values[s.name] != s.default]
         told = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
-        return ", ".join([*told, *sorted(self.spark)]) or "nothing"
+        return ", ".join([*told, *sorted(self._passed_on)]) or "nothing"
 
     def secrets(self) -> list[str]:
         """The keys that are set to secrets."""
         own = [s.name for s in SETTINGS if s.secret and self._values[s.name]]
-        return own + sorted(name for name, value in self.spark.items() if value and is_secret(name))
+        return own + sorted(name for name, value in self._passed_on.items() if value and is_secret(name))
 
     def set(self, texts: Mapping[str, str]) -> None:
         """ADMIN SET FRONTEND CONFIG: all of them, or none. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
@@ -160,7 +169,7 @@ def read(path: Path) -> Settings:
 def read_bytes(data: bytes, path: Path) -> Settings:
     """The settings that a file at `path` with these bytes means. Raises BAD_CONFIG."""
     values: dict[str, Value] = {}
-    spark: dict[str, str] = {}
+    passed_on: dict[str, str] = {}
     lines: dict[str, int] = {}
     mistakes = []
     for number, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
@@ -173,15 +182,21 @@ def read_bytes(data: bytes, path: Path) -> Settings:
             mistakes.append(f"{path}: line {number}: {error}")
             continue
         lines[name] = number
-        if name.startswith(SPARK_PREFIX):
-            spark[name] = str(value)
+        if name.startswith(PASSED_ON):
+            passed_on[name] = str(value)
         else:
             values[name] = value
-    if (reason := spark_keys.catalog_fault(spark)) is not None:
-        mistakes.append(f"{path}: {reason}")
+    spark = {name: value for name, value in passed_on.items() if name.startswith(SPARK_PREFIX)}
+    catalog = {name: value for name, value in passed_on.items() if name not in spark}
+    reasons = [spark_keys.catalog_fault(spark), *catalog_keys.faults(_of_catalog(values), catalog, spark)]
+    mistakes += [f"{path}: {reason}" for reason in reasons if reason is not None]
     if mistakes:
         raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))
-    return Settings(values, spark, path.resolve())
+    return Settings(values, spark, path.resolve(), catalog)
+
+
+def _of_catalog(values: Mapping[str, Value]) -> dict[str, str]:
+    return {name: str(values[name]) for name in catalog_keys.OWN_KEYS.values() if values.get(name)}
 
 
 def _decoded(raw: bytes) -> str:
@@ -199,10 +214,11 @@ def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
         raise SyncError(Code.BAD_CONFIG, message=f"expected 'key = value', found '{word}'")
     if name in lines:
         raise SyncError(Code.BAD_CONFIG, message=f"key '{name}' is set twice, first in line {lines[name]}")
-    if name.startswith(SPARK_PREFIX):
-        reason = spark_keys.fault(name, text)
+    if name.startswith(PASSED_ON):
+        is_spark = name.startswith(SPARK_PREFIX)
+        reason = spark_keys.fault(name, text) if is_spark else catalog_keys.key_fault(name)
         if reason is not None:
-            raise SyncError(Code.WRONG_CONFIG, name=name, value=text, reason=reason)
+            raise SyncError(Code.WRONG_CONFIG, name=name, value="***" if is_secret(name) else text, reason=reason)
         return name, text
     if name not in _BY_NAME:
         raise SyncError(Code.BAD_CONFIG, message=f"unknown key '{name}'{did_you_mean(name, _BY_NAME)}")
@@ -226,6 +242,7 @@ CONF_HEAD: Final = """\
 # Generated from the settings table: every key with its default, commented out.
 # Folders that are not absolute are relative to the parent of the folder of this file.
 # Keys that begin with spark. are passed on to Spark as they are; docs/configuration.md lists those that are refused.
+# Keys that begin with catalog. are passed on to a catalog that is not the embedded one; docs/lake.md has examples.
 """
 
 

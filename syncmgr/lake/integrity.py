@@ -16,9 +16,8 @@ from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.snapshot_files import contents_of
-from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, is_lost, words
-from syncmgr.lake.storage import is_local
+from syncmgr.lake.storage.locations import is_local, local
 
 SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run in parallel
 

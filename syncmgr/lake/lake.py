@@ -6,11 +6,12 @@ Must not know: how any of it is done.
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Unpack
+from pathlib import Path
+from typing import Final, Protocol, Unpack
 
 from pyspark.sql import SparkSession
 
@@ -27,6 +28,7 @@ from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.uncommitted_files import AbandonedFolders
 from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
+from syncmgr.lake.foreign_catalog import ForeignCatalog
 from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
@@ -37,9 +39,11 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import ChunkReads
 from syncmgr.lake.spark.session import READY, Session
-from syncmgr.lake.storage import elsewhere
+from syncmgr.lake.storage.copies import Copies
+from syncmgr.lake.storage.locations import is_local, local
 from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.tables import IcebergTables
+from syncmgr.lake.unknown_storage import elsewhere
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
 from syncmgr.lake.warm_up import warm_up
 
@@ -68,7 +72,24 @@ class _Open:
 
     spark: SparkSession
     iceberg: Iceberg
+    copies: Copies
     upkeep_session: SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexes:
+    """Where key indexes are kept, and the memory that all of them have together."""
+
+    folder: Path
+    budget: IndexBudget
+
+    def of(self, table: str) -> Indexing:
+        return Indexing(self.folder, self.budget, table)
+
+
+class _Guard(Protocol):
+    def writing(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
+        """Around a write to a table; call its value if nothing was written."""
 
 
 class Lake:
@@ -81,12 +102,19 @@ class Lake:
         self.place = LakePlace(
             lake_dir=options["lake_dir"],
             jars_dir=options["jars_dir"],
+            copies_dir=options["copies_dir"],
             options=options["options"],
             environment=options.get("environment", {}),
         )
         self._session = Session(self.place, progress)
         self._shelf = CatalogReader(file=self.place.catalog_file)
-        self._durability = Durability(self.place.lake_dir, self._shelf.pointer, self._shelf.is_new)
+        catalog = self._shelf if self.place.embedded else ForeignCatalog(self.iceberg)
+        on_disk = _disk_of(self.place)
+        self._durability = Durability(on_disk or self.place.lake_dir, catalog.pointer, catalog.is_new)
+        self._guards: tuple[_Guard, ...] = (
+            *([] if on_disk is None else [self._durability]),
+            *([catalog] if isinstance(catalog, ForeignCatalog) else []),
+        )
         drops = Drops(
             folder=self.place.lake_dir / ".dropped",
             sync=partial(_confirm, self._durability),
@@ -97,21 +125,21 @@ class Lake:
             self._shelf,
             self.iceberg,
             ready=self.ready,
-            making=partial(_making, self._durability if self.place.embedded else None),
+            making=partial(_making, None if on_disk is None else self._durability),
             drops=drops if self.place.embedded else None,
             forget=self._forget,
             trusts_expressions=trusts,
         )
         self._lock = threading.Lock()
         self._open: _Open | None = None
-        self._index_dir, self._budget = options["index_dir"], IndexBudget(options["index_max_bytes"])
+        self._indexes = _Indexes(options["index_dir"], IndexBudget(options["index_max_bytes"]))
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
         self._readings = ChunkReads()
         self._strays = AbandonedFolders()
 
     def start(self) -> None:
         """Returns at once; `ready` waits. A dummy epoch runs as soon as the lake is ready."""
-        if self.place.embedded:
+        if self._durability in self._guards:
             with suppress(OSError):  # the first commit meets it, too
                 self._durability.open()
         self._session.start()
@@ -154,6 +182,8 @@ class Lake:
                 upkeep.indexing.save(now=True)
             except OSError as error:  # it is rebuilt
                 logger.warning("a key index was not saved: %s", error)
+        if self._open is not None:
+            self._open.copies.close()
         self._durability.close()
 
     def make_catalog(self) -> None:
@@ -169,7 +199,10 @@ class Lake:
         spark = self._session.current()
         with self._lock:
             if self._open is None or self._open.spark is not spark:
-                self._open = _opened(spark, self._shelf.pointer if self.place.embedded else None)
+                if self._open is not None:
+                    self._open.copies.close()
+                pointer = self._shelf.pointer if self.place.embedded else None
+                self._open = _opened(spark, Copies(self.place.copies_dir), pointer)
             return self._open
 
     def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
@@ -259,7 +292,8 @@ class Lake:
 
         `kept`: which snapshots must stay. Raises as `upkeep`.
         """
-        durable = self._durability.expiring(db, table) if self.place.embedded else nullcontext(lambda: None)
+        on_disk = self._durability in self._guards
+        durable = self._durability.expiring(db, table) if on_disk else nullcontext(_nothing)
         with lake_disk(), durable as something_written, self.tables.asking(db, table):
             opened = _for_upkeep(self._opened_now())
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
@@ -284,13 +318,16 @@ class Lake:
     def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
         with self._lock:
             if (db, table) not in self._upkeep:
-                indexing = Indexing(self._index_dir, self._budget, f"{db}.{table}")
+                indexing = self._indexes.of(f"{db}.{table}")
                 self._upkeep[db, table] = TableUpkeep(db, table, indexing)
             return self._upkeep[db, table]
 
-    def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
+    @contextmanager
+    def _durable(self, db: str, table: str) -> Iterator[Callable[[], None]]:
         """Around a write to a table; call its value if nothing was written."""
-        return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
+        with ExitStack() as guards:
+            nothing = [guards.enter_context(guard.writing(db, table)) for guard in self._guards]
+            yield lambda: _all(nothing)
 
     def _forget(self, db: str, table: str) -> None:
         with self._lock:
@@ -311,17 +348,32 @@ def _making(durability: Durability | None, db: str, table: str) -> Iterator[None
         yield
 
 
-def _opened(spark: SparkSession, pointer: Callable[[str, str], Pointer] | None) -> _Open:
+def _opened(spark: SparkSession, copies: Copies, pointer: Callable[[str, str], Pointer] | None) -> _Open:
     for key, value in COMMIT_SETTINGS.items():
         spark.conf.set(key, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     with asked():
         upkeep_session = spark.newSession()
         upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
-        iceberg = Iceberg(spark) if pointer is None else Iceberg(spark, partial(elsewhere, pointer))
-        return _Open(spark=spark, iceberg=iceberg, upkeep_session=upkeep_session)
+        iceberg = Iceberg(spark, copies, *([] if pointer is None else [partial(elsewhere, pointer)]))
+        return _Open(spark=spark, iceberg=iceberg, copies=copies, upkeep_session=upkeep_session)
 
 
 def _for_upkeep(opened: _Open) -> _Open:
     opened.iceberg.use_pool("upkeep")
     return opened
+
+
+def _all(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _nothing() -> None:
+    """What is not on a local disk needs no sync."""
+
+
+def _disk_of(place: LakePlace) -> Path | None:
+    """The folder of a warehouse on the local disk, whatever the catalog."""
+    folder = place.warehouse
+    return local(folder) if folder is not None and is_local(folder) else None

@@ -26,6 +26,8 @@ class LakeOptions(TypedDict):
     progress: Callable[[str], None]
     #: how long other calls wait for that
     wait_second: float
+    #: for copies of files that are not on the local disk
+    copies_dir: Path
     #: where key indexes are kept between starts
     index_dir: Path
     #: of all of them in memory, now

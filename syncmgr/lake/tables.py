@@ -22,9 +22,10 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
-from syncmgr.lake.storage import is_local, known_storage
+from syncmgr.lake.storage.locations import is_local
 from syncmgr.lake.target.own_properties import as_written
 from syncmgr.lake.target.target_table import described, fields_of, folder_of, identifier_of, properties_of
+from syncmgr.lake.unknown_storage import known_storage
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +136,8 @@ class IcebergTables:
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         """Returns the table's uuid."""
-        location = f"{self._place.warehouse.rstrip('/')}/{folder_of(table)}"
+        warehouse = self._place.warehouse
+        location = None if warehouse is None else f"{warehouse}/{folder_of(table)}"
         parts = [(part.kind, part.column, part.width) for part in map(parse_transform, table.partition)]
         fields, properties = fields_of(table), properties_of(table, for_job=for_job)
         with self._making(table.db, table.name):

@@ -19,6 +19,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field
 from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.storage.copies import Copies
 
 EPOCHS: Final = 3
 ROWS: Final = 2000
@@ -45,7 +46,7 @@ class Scratch(Iceberg):
 def warm_up(iceberg: Iceberg) -> None:
     """Commits some epochs to a table that is deleted again. Raises whatever a commit raises."""
     with tempfile.TemporaryDirectory(prefix="syncmgr-warm-") as folder:
-        scratch = Scratch(iceberg.spark)
+        scratch = Scratch(iceberg.spark, Copies(Path(folder) / "copies"))
         scratch.use(iceberg.scratch_table(COLUMNS, [1], f"{folder}/table"))
         snapshot, indexing = None, Indexing(Path(folder) / "index", IndexBudget(lambda: MOST_INDEX_BYTES))
         for epoch in range(1, EPOCHS + 1):

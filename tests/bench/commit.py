@@ -110,7 +110,7 @@ def indexed(lake: Lake, name: str) -> None:
     index.follow_up(iceberg, lambda: iceberg.load("bench", name))
     built = time.monotonic() - began
     index.save(now=True)
-    again = Indexing(lake._index_dir, IndexBudget(lambda: 2**40), f"bench.{name}")
+    again = Indexing(lake._indexes.folder, IndexBudget(lambda: 2**40), f"bench.{name}")
     began = time.monotonic()
     with again.lock:
         assert again.usable(iceberg, iceberg.load("bench", name)) is not None

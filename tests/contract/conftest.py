@@ -8,6 +8,7 @@ import pytest
 
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.queries.queries import Queries
+from tests.support import lakes
 from tests.support.servers.databases import Make, another
 from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.spark_session import Tables, new_queries, running_lake
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """One Spark and one embedded catalog per run."""
-    yield from running_lake(tmp_path_factory.mktemp("lake"))
+    """One Spark and one catalog per run, the embedded one unless SYNCMGR_TEST_LAKE names another."""
+    folder = tmp_path_factory.mktemp("lake")
+    with lakes.chosen()(folder) as options:
+        yield from running_lake(folder, options)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ def main() -> None:
         options=jvm.flags(),
         progress=lambda _: None,
         wait_second=START_SECOND,
+        copies_dir=Path(sys.argv[2]) / "copies",
         index_dir=Path(sys.argv[2]),
         index_max_bytes=lambda: 2**30,
     )

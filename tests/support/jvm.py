@@ -61,7 +61,9 @@ def _are_there() -> bool:
 
 def bring_jars() -> None:
     """All that tests may need."""
-    JarCache(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS)).of_the_lake(print)
+    catalog = {"spark.sql.catalog.lake.type": "rest", "spark.sql.catalog.lake.uri": "jdbc:postgresql:"}
+    for options in ({}, catalog):  # the second brings what S3 and PostgreSQL need, too
+        JarCache(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS, options=options)).of_the_lake(print)
 
 
 def _is_quick() -> bool:

@@ -50,6 +50,7 @@ def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, s
         options=jvm.flags() if options is None else options,
         progress=print,
         wait_second=START_SECOND,
+        copies_dir=folder / "copies",
         index_dir=folder / "index",
         index_max_bytes=lambda: index_max_bytes,
     )
@@ -67,8 +68,9 @@ def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
     return lake._upkeep_of(db, table).indexing
 
 
-def running_lake(folder: Path) -> Iterator[Lake]:
-    lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY})
+def running_lake(folder: Path, options: Mapping[str, str] | None = None) -> Iterator[Lake]:
+    """`options`: in addition."""
+    lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY, **(options or {})})
     lake.start()
     lake.ready()
     yield lake

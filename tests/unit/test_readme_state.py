@@ -19,6 +19,8 @@ HELD: Final[Mapping[str, str]] = {
     "test_columns_and_where_decide_what_arrives",
     "whole databases and shards": "acceptance/test_whole_database.py::test_one_statement_takes_a_whole_database",
     "queries": "acceptance/test_readme.py::test_the_session_of_the_readme",
+    "a lake in S3 behind a REST or JDBC catalog": "contract/lake/remote/test_remote_lake.py::"
+    "test_epochs_are_committed_as_on_a_local_disk",
     "a key index that keeps every snapshot free of deletes by key, and upkeep of the tables": "acceptance/"
     "test_clean_snapshots.py",
     "restarts and kills, after which all of it goes on": "acceptance/test_crash_points.py",

@@ -67,6 +67,13 @@ class Alter:
         if dropped is not None:
             with self._indexing.lock:
                 return self._drop(dropped)
+        try:
+            return self._run()
+        finally:
+            for folder in self._folders:
+                self._iceberg.storage.settled(folder)
+
+    def _run(self) -> ChannelCommitted:
         for _ in range(ATTEMPTS):
             loaded = self._loaded()
             try:
@@ -174,6 +181,7 @@ class Alter:
         alter, layout = self._alter, self._iceberg.layout(table)
         folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
         self._folders.append(folder)
-        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
+        at = self._iceberg.storage.for_spark(folder)
+        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, at, alter.part)
         files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", (alter.db, alter.table))
         self._iceberg.replace(transaction, files, {**self._marks, FILES_MARK: name_of(folder)}, alter.part)

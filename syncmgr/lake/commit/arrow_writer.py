@@ -22,12 +22,12 @@ from syncmgr.job.rows.batch import OP, ChangeKind
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import arrow_type
-from syncmgr.lake.commit.plain_rows import PlainColumns, source_of, writer
 from syncmgr.lake.commit.rows import DATA, KIND, PLAIN_COLUMN, filled
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.arrow import arrow_schema
 from syncmgr.lake.index.key_index import Words
-from syncmgr.lake.index.keys import UnindexableError, local
+from syncmgr.lake.index.keys import UnindexableError
+from syncmgr.lake.target.plain_rows import PlainColumns, source_of, writer
 
 MOST_BYTES: Final = 256 * 2**20  # of rows in memory; Spark streams what is larger
 DIGITS: Final[Mapping[str, int]] = {
@@ -74,14 +74,13 @@ class PlainRows:
     columns: PlainColumns
     part: str
 
-    def folder(self, root: str) -> Path:
+    def folder(self, root: Path) -> Path:
         """Where they go in the folder of a commit."""
-        return local(f"{root}/{KIND}={DATA}{self.part}")
+        return root / f"{KIND}={DATA}{self.part}"
 
 
-def plain(channel: ChannelCommit, layout: Layout, location: str) -> PlainRows | None:
-    """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows of an epoch, a table that is
-    not on a local disk.
+def plain(channel: ChannelCommit, layout: Layout) -> PlainRows | None:
+    """None if only Spark can write it: expressions, WHERE, partitions, casts, many rows of an epoch.
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
@@ -92,7 +91,6 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> PlainRows | 
     if channel.where or part is None or not all(map(_is_plain, fills)):
         return None
     try:
-        local(location)
         schema = arrow_schema(fields)
     except UnindexableError:
         return None
@@ -142,7 +140,7 @@ def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: 
     )
 
 
-def write(channel: ChannelCommit, plain: PlainRows, which: Words | None, folder: str, codec: str) -> int:
+def write(channel: ChannelCommit, plain: PlainRows, which: Words | None, folder: Path, codec: str) -> int:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
     order; None: all that are not deletes. No row, no file. Returns how many. Raises SOURCE_VALUE, OSError.
     """

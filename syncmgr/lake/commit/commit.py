@@ -36,8 +36,9 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
+from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, inserted_keys, refuse_other_key
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
+from syncmgr.lake.storage.locations import is_local
 from syncmgr.lake.target.own_properties import refuse_unreadable
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
@@ -113,6 +114,8 @@ class Commit:
             layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes), self._name)
             self._refuse_replaced(table, table)
             self._fitting(table, layout, gone=self._gone(index, table))
+            if not self._channel.empty and not is_local(self._files.at_hand.folder):
+                self._files.data(table)  # which uploads them, before the table is locked
             if index is not None and not self._channel.empty and self._is_small(table):
                 self._files.keys(table, index.shape)
         passing(CrashPoint.FILES_WRITTEN)
@@ -251,7 +254,7 @@ class Commit:
         if self._channel.chunk is None:
             return Deletion(self._iceberg, table, index, self._touched(index))
         if self._excerpt is not None:
-            gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
+            gone = self._files.keys_of(table, matching, index.shape)
             return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
         meets = bool(written) and self._marker.may_meet(table)
         return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)

@@ -8,7 +8,7 @@ Must not know: how rows are written, transactions, tokens.
 import logging
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -123,16 +123,25 @@ class UncommittedFiles:
         """The keys of the data files, row by row."""
         written = self.at_hand
         if written.keys is None or written.seed != shape.seed:
-            written.keys = [file_keys(self._iceberg.location(file), shape) for file in self.data(table)]
+            written.keys = self.keys_of(table, self.data(table), shape)
             written.seed = shape.seed
         return written.keys
+
+    def keys_of(self, table: Java, files: Iterable[Java], shape: KeyShape) -> list[KeyNumbers]:
+        """Those of data files, or of files of vanished keys, row by row."""
+        found = []
+        for file in files:
+            with self._iceberg.storage.whole(table.io(), self._iceberg.location(file)) as path:
+                found.append(file_keys(path, shape))
+        return found
 
     def matching(self, table: Java, excerpt: KeyRange) -> list[Java]:
         """The keys of a part that the table has now, in files that only this attempt may name."""
         written = self.at_hand
         folder = f"{written.folder}/{MATCHING}-{uuid.uuid4()}"
         written.beside.append(folder)
-        to = rows.WriteSpec(folder=folder, codec=self._iceberg.codec(table), gone=True)
+        at = self._iceberg.storage.for_spark(folder)
+        to = rows.WriteSpec(folder=at, codec=self._iceberg.codec(table), gone=True)
         write_matching(self._iceberg.spark, self._channel, excerpt.lake, written.layout, to)
         return self._below(table, f"{folder}/{rows.KIND}={rows.GONE}")
 
@@ -164,6 +173,7 @@ class UncommittedFiles:
         """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
         if self._written is not None:
             self._strays.append(self._written.folder)
+            self._iceberg.storage.copies_gone(self._written.folder)
 
     def sweep(self, table: Java, counts: str) -> None:
         """The epoch is committed: of all the folders written for it only one counts, and a rollback may have left the
@@ -177,6 +187,8 @@ class UncommittedFiles:
                     self._iceberg.delete(folder)
                 except Py4JJavaError as error:
                     log.info("%s is left: %s", folder, words(error))
+        for folder in (*self._strays, *([] if self._written is None else [self._written.folder])):
+            self._iceberg.storage.settled(folder)
         self._strays.clear()
 
 

@@ -15,7 +15,7 @@ from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.puffin import puffin
-from syncmgr.lake.iceberg.snapshot_files import ContentFile, content_of, head_of, vector_of, write_bytes
+from syncmgr.lake.iceberg.snapshot_files import ContentFile, content_of, head_of, vector_of
 from syncmgr.lake.index.index import IndexedFile, TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import NOWHERE, KeyNumbers
@@ -126,7 +126,7 @@ class Deletion:
 
     def _write(self, path: str, content: bytes) -> str:
         self.written.append(path)
-        write_bytes(self._table, path, content)
+        self._iceberg.storage.write(self._table.io(), path, content)
         return path
 
 

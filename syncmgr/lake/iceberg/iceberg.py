@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.iceberg.java_api import closing_java, iterated, listed
+from syncmgr.lake.iceberg.java_api import closing_java, iterated
 from syncmgr.lake.iceberg.layout import FORMAT_VERSION, Field, JsonValue
 from syncmgr.lake.iceberg.transactions import Transactions
 from syncmgr.lake.spark.jvm import Java, java_class
@@ -87,7 +87,7 @@ class Iceberg(Transactions):
         """
         identifier = self._identifier(db, table)
         if drops is None:
-            self._catalog.dropTable(identifier, True)
+            self._deleting.dropTable(identifier, True)
             return None
         try:
             self._must_have_files(db, table)
@@ -121,7 +121,7 @@ class Iceberg(Transactions):
         fields: Iterable[Field],
         identifier: Iterable[int],
         partition: Iterable[tuple[str, str, int | None]],
-        location: str,
+        location: str | None,
         properties: Mapping[str, str],
     ) -> str:
         """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder. Returns the table's uuid."""
@@ -161,28 +161,13 @@ class Iceberg(Transactions):
         in the JSON of Iceberg's specification, by the ids of the fields of the table's spec; those that are NULL are
         missing.
         """
-        path = self._classes.path(folder)
-        if not path.getFileSystem(self.hadoop).exists(path):
+        if not self.has_files(folder):
             return []
         found = self.unplaced_files(table, folder)
         if not partition and int(table.spec().specId()) == 0 and table.spec().isUnpartitioned():
             return found
         struct = self._package.SingleValueParser.fromJson(table.spec().partitionType(), json.dumps(partition))
         return [self._in_partition(table.spec(), file, struct) for file in found]
-
-    def folders(self, root: str) -> list[str]:
-        """The folders directly below `root`, by name; none if there is no `root`."""
-        path = self._classes.path(root)
-        system = path.getFileSystem(self.hadoop)
-        if not system.exists(path):
-            return []
-        return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
-
-    def delete(self, *paths: str) -> None:
-        """Files and folders that nothing names."""
-        for name in paths:
-            path = self._classes.path(name)
-            path.getFileSystem(self.hadoop).delete(path, True)
 
     def file_text(self, table: Java, file: Java) -> str:
         """A data or delete file in Iceberg's JSON, without column bounds."""
@@ -199,18 +184,7 @@ class Iceberg(Transactions):
         if spec.isPartitioned():
             builder = builder.withPartition(file.partition())
         builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
-        return builder.withMetrics(self._metrics_of(file)).build()
-
-    def _metrics_of(self, file: Java) -> Java:
-        return self._classes.file_metrics(
-            file.recordCount(),
-            file.columnSizes(),
-            file.valueCounts(),
-            file.nullValueCounts(),
-            file.nanValueCounts(),
-            file.lowerBounds(),
-            file.upperBounds(),
-        )
+        return builder.withMetrics(self.metrics_of(file)).build()
 
     def hit_paths(self, table: Java) -> set[str]:
         """The data files that any delete file may affect."""
@@ -224,20 +198,12 @@ class Iceberg(Transactions):
         local = re.fullmatch("file:/+(.*)", uri)
         return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
-    def unplaced_files(self, table: Java, folder: str) -> list[Java]:
-        """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
-        metrics = self._classes.metrics_config.forTable(table)
-        spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        return listed(self._classes.migration.listPartition(none, folder, "parquet", spec, self.hadoop, metrics, None))
-
     def placed(self, table: Java, file: Java, like: Java) -> Java:
         """A DataFile in the partition and spec of another."""
         return self._in_partition(table.specs().get(like.specId()), file, like.partition())
 
     def _in_partition(self, spec: Java, file: Java, partition: Java) -> Java:
-        builder = self._package.DataFiles.builder(spec).withPath(file.location())
-        builder = builder.withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
-        return builder.withMetrics(self._metrics_of(file)).withPartition(partition).build()
+        return self.data_file(spec, file, file.location()).withPartition(partition).build()
 
     def named_files(self, table: Java, snapshots: int) -> Iterator[tuple[str, int]]:
         """Location and size of every manifest in force, and of the files that the newest snapshots added."""

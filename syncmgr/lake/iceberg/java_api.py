@@ -1,6 +1,7 @@
 """The classes of Iceberg that are called by py4j, and Java's collections.
 
-Owns: the names of those classes, each looked up once; how a Java collection is read and made.
+Owns: the names of those classes, each looked up once; how a Java collection is read and made, and how Parquet files
+become Iceberg's DataFiles.
 Must not know: what is called when.
 """
 
@@ -11,7 +12,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from syncmgr.lake.spark.jvm import Java, activate
-from syncmgr.lake.spark.launch import CATALOG
+from syncmgr.lake.spark.launch import CATALOG, DELETING
+from syncmgr.lake.storage.copies import Copies
+from syncmgr.lake.storage.java_files import JvmFiles
+from syncmgr.lake.storage.locations import is_local
+from syncmgr.lake.storage.table_files import TableFiles
 
 
 def iterated(iterable: Java) -> Iterator[Java]:
@@ -57,12 +62,15 @@ class Classes:
 
 
 class JavaApi:
-    """Of one Spark session and its catalog. `elsewhere`: where the metadata of a table are that are not on the local
-    disk, as far as that is known without Iceberg.
+    """Of one Spark session and its catalog. `copies`: of files that are not on the local disk.
+    `elsewhere`: where the metadata of a table are that are not there, as far as that is known without Iceberg.
     """
 
     def __init__(
-        self, spark: SparkSession, elsewhere: Callable[[str, str], str | None] = lambda _db, _table: None
+        self,
+        spark: SparkSession,
+        copies: Copies,
+        elsewhere: Callable[[str, str], str | None] = lambda _db, _table: None,
     ) -> None:
         self.spark, self._elsewhere = spark, elsewhere
         jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
@@ -71,8 +79,15 @@ class JavaApi:
         self.hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
         self._package: Java = jvm.org.apache.iceberg
         self._classes = Classes(jvm)
+        here = str(spark.sparkContext.master).startswith("local")
+        self.storage = TableFiles(JvmFiles(jvm), copies, spark_is_here=here)
         activate(spark)
-        self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
+        catalogs: Java = self._session.sessionState().catalogManager()
+        self._catalog: Java = catalogs.catalog(CATALOG).icebergCatalog()
+        has_two = spark.conf.get(f"spark.sql.catalog.{DELETING}", None) is not None
+        #: The name and the catalog of what deletes files.
+        self.deleting = DELETING if has_two else CATALOG
+        self._deleting: Java = catalogs.catalog(self.deleting).icebergCatalog()
 
     def location(self, file: Java) -> str:
         """The path of a data or delete file, as the manifests write it."""
@@ -119,3 +134,70 @@ class JavaApi:
         for key, value in values.items():
             result.put(key, value)
         return result
+
+
+class StoredFiles(JavaApi):
+    """Data files of tables: found where they were written, and uploaded if that is not where they belong."""
+
+    def folders(self, root: str) -> list[str]:
+        """The folders directly below `root`, by name; none if there is no `root`."""
+        if not self.has_files(root):
+            return []
+        path = self._classes.path(self._listed_at(root))
+        system = path.getFileSystem(self.hadoop)
+        return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
+
+    def has_files(self, folder: str) -> bool:
+        path = self._classes.path(self._listed_at(folder))
+        return bool(path.getFileSystem(self.hadoop).exists(path))
+
+    def _listed_at(self, folder: str) -> str:
+        """Where the files of a folder of ours are found by Hadoop: those that are uploaded have copies."""
+        return str(self.storage.place(folder)) if self.storage.has_copies(folder) else folder
+
+    def delete(self, *paths: str) -> None:
+        """Files and folders that nothing names; of those elsewhere, what this process has uploaded."""
+        for name in paths:
+            if not is_local(name):
+                self.storage.delete(name)
+            if is_local(name) or not self.storage.spark_is_here:
+                path = self._classes.path(name)
+                path.getFileSystem(self.hadoop).delete(path, True)
+
+    def remove(self, db: str, table: str, files: Iterable[str]) -> None:
+        """Files in a table's storage that nothing names, whoever wrote them."""
+        io = self._deleting.loadTable(self._identifier(db, table)).io()
+        for file in files:
+            self.delete(file) if is_local(file) else io.deleteFile(file)
+
+    def unplaced_files(self, table: Java, folder: str) -> list[Java]:
+        """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions. Those that
+        have copies are uploaded.
+        """
+        metrics = self._classes.metrics_config.forTable(table)
+        spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
+        at = self._listed_at(folder)
+        found = listed(self._classes.migration.listPartition(none, at, "parquet", spec, self.hadoop, metrics, None))
+        return found if at == folder else [self._uploaded(table, file, folder) for file in found]
+
+    def _uploaded(self, table: Java, copied: Java, folder: str) -> Java:
+        location = f"{folder}/{str(copied.location()).rpartition('/')[2]}"
+        self.storage.upload(table.io(), location)
+        return self.data_file(self._package.PartitionSpec.unpartitioned(), copied, location).build()
+
+    def data_file(self, spec: Java, file: Java, location: str) -> Java:
+        """A builder of the same at another location, or in another spec."""
+        builder = self._package.DataFiles.builder(spec).withPath(location)
+        builder = builder.withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
+        return builder.withMetrics(self.metrics_of(file))
+
+    def metrics_of(self, file: Java) -> Java:
+        return self._classes.file_metrics(
+            file.recordCount(),
+            file.columnSizes(),
+            file.valueCounts(),
+            file.nullValueCounts(),
+            file.nanValueCounts(),
+            file.lowerBounds(),
+            file.upperBounds(),
+        )

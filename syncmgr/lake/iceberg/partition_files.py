@@ -80,7 +80,7 @@ def _long_values(
         column, field = layout.by_id(part.source_id), f"{PART}{place}"
         if column is None or not any(path[place].startswith(f"{field}={LONG}") for path in leaves):
             continue
-        rows = iceberg.spark.read.parquet(root).where(f"{field} LIKE '{LONG}%'")
+        rows = iceberg.spark.read.parquet(iceberg.storage.for_spark(root)).where(f"{field} LIKE '{LONG}%'")
         value = F.expr(f"CAST({transformed(part, quoted(column.name))} AS BINARY)")
         values = rows.groupBy(field).agg(F.first(value, ignorenulls=True)).collect()
         found |= {name: bytes(of) for name, of in values if of is not None}

@@ -15,6 +15,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.java_api import closing_java, iterated, listed
 from syncmgr.lake.iceberg.puffin import Blob
 from syncmgr.lake.spark.jvm import Java
+from syncmgr.lake.storage.locations import ON_DISK, FileReader
 
 PUFFIN: Final = "puffin"
 MOVED: Final = "moved"  # in place of a partition: in files of another spec, into which a rewrite has moved rows
@@ -79,6 +80,7 @@ class ContentFiles:
     vectors: Mapping[str, ContentFile] = field(default_factory=dict)
     positions: tuple[ContentFile, ...] = ()
     equality: tuple[ContentFile, ...] = ()
+    reader: FileReader = field(default=ON_DISK, compare=False, repr=False)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -164,6 +166,7 @@ def contents_of(iceberg: Iceberg, table: Java) -> ContentFiles:
             f for f in deletes if f.facts["content"] == "position-deletes" and f.path not in _paths(vectors)
         ),
         equality=tuple(file for file in deletes if file.facts["content"] == "equality-deletes"),
+        reader=iceberg.storage.reader(io),
     )
 
 
@@ -200,17 +203,3 @@ def vector_of(data: ContentFile, puffin_path: str, puffin_bytes: int, blob: Blob
         "content-size-in-bytes": blob.length,
     }
     return ContentFile(path=puffin_path, rows=blob.rows, bytes=blob.length, sequence=0, text=json.dumps(facts))
-
-
-def write_bytes(table: Java, path: str, content: bytes) -> None:
-    """A new file in the table's storage. Raises an error if it exists."""
-    with closing_java(table.io().newOutputFile(path).create()) as out:
-        out.write(content)
-
-
-def read_bytes(table: Java, path: str, offset: int, length: int) -> bytes:
-    """A part of a file of the table's storage."""
-    with closing_java(table.io().newInputFile(path).newStream()) as stream:
-        stream.seek(offset)
-        found: bytes = bytes(stream.readNBytes(length))
-        return found

@@ -14,11 +14,13 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.lake.iceberg.java_api import JavaApi, closing_java, iterated, listed
+from syncmgr.lake.iceberg.java_api import StoredFiles, closing_java, iterated, listed
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, PartitionField, Snapshot, layout_of
 from syncmgr.lake.spark.jvm import Java, text_of
+from syncmgr.lake.storage.locations import is_local
 from syncmgr.lake.storage_errors import of_lake
 
+METADATA: Final = ".metadata.json"
 CODEC: Final = "write.parquet.compression-codec"
 STAGED: Final = "wap.id"  # Iceberg's own words in a snapshot's summary
 PUBLISHED: Final = "published-wap-id"
@@ -55,7 +57,7 @@ class TableTotals:
         return self.data_files + self.delete_files
 
 
-class SnapshotHistory(JavaApi):
+class SnapshotHistory(StoredFiles):
     """The snapshots of a table of one catalog, as far back as its metadata know them."""
 
     def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
@@ -184,9 +186,13 @@ class TableMetadata(SnapshotHistory):
     def format_version(self, table: Java) -> int:
         return int(table.operations().current().formatVersion())
 
-    def paths(self, pattern: str) -> list[str]:
-        """Files and folders whose paths match one of Hadoop's patterns."""
-        path = self._classes.path(pattern)
+    def metadata_files(self, table: Java) -> list[str]:
+        """What lies in the table's folder as its metadata, even if it is of another one."""
+        folder = f"{table.location()}/metadata/"
+        if not is_local(folder):
+            found = (str(file.location()) for file in iterated(table.io().listPrefix(folder)))
+            return [path for path in found if path.endswith(METADATA) and "/" not in path[len(folder) :]]
+        path = self._classes.path(f"{folder}*{METADATA}")
         found = path.getFileSystem(self.hadoop).globStatus(path)
         return [] if found is None else [str(status.getPath().toString()) for status in found]
 

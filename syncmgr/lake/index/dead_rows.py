@@ -9,14 +9,13 @@ from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.puffin import vector_rows
 from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles
-from syncmgr.lake.index.keys import UnindexableError, local
+from syncmgr.lake.index.keys import UnindexableError
 
 
-def read_vector(vector: ContentFile) -> BitMap:
-    """The rows that a deletion vector deletes. Raises OSError, BrokenVectorError, UnindexableError."""
-    with local(vector.path).open("rb") as file:
-        file.seek(vector.facts["content-offset"])
-        return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
+def read_vector(vector: ContentFile, contents: ContentFiles) -> BitMap:
+    """The rows that a deletion vector deletes. Raises OSError, BrokenVectorError, and errors of Java."""
+    offset, length = vector.facts["content-offset"], vector.facts["content-size-in-bytes"]
+    return vector_rows(contents.reader.part(vector.path, offset, length))
 
 
 def position_deletes(contents: ContentFiles) -> dict[str, BitMap]:
@@ -25,7 +24,8 @@ def position_deletes(contents: ContentFiles) -> dict[str, BitMap]:
     """
     data, found = {file.path: file for file in contents.data}, dict[str, BitMap]()
     for file in contents.positions:
-        table = pq.read_table(local(file.path), columns=["file_path", "pos"])
+        with contents.reader.whole(file.path) as path:
+            table = pq.read_table(path, columns=["file_path", "pos"])
         by_path = table.group_by("file_path").aggregate([("pos", "list")])
         for path, rows in zip(by_path["file_path"].to_pylist(), by_path["pos_list"].to_pylist(), strict=True):
             hit = data.get(path)

@@ -135,7 +135,7 @@ class TableIndex:
             vector, positions = contents.vectors.get(content.path), by_position.get(content.path)
             if positions is None and self._is_known(content.path, vector):
                 continue
-            rows = BitMap() if vector is None else read_vector(vector)
+            rows = BitMap() if vector is None else read_vector(vector, contents)
             dead[content.path] = rows if positions is None else rows | positions
         return dead
 
@@ -187,7 +187,7 @@ class TableIndex:
         groups: dict[str | None, list[ContentFile]] = {}
         for reach, file in reaching(contents, contents.equality):
             groups.setdefault(reach, []).append(file)
-        return {reach: _last_deletes(files, self.shape) for reach, files in groups.items()}
+        return {reach: _last_deletes(files, contents, self.shape) for reach, files in groups.items()}
 
     def _strike_known(self, vanished: Vanished) -> None:
         """Indexed rows that an equality delete hits are dead."""
@@ -237,7 +237,7 @@ class TableIndex:
         return keys, at
 
     def _rows_of(self, content: ContentFile, dead: BitMap, contents: ContentFiles) -> tuple[KeyNumbers, Words]:
-        keys = file_keys(content.path, self.shape)
+        keys = _keys_of(content, contents, self.shape)
         if len(keys) != content.rows:
             raise UnindexableError(
                 f"{content.path} has {len(keys)} rows where the table's metadata says {content.rows}"
@@ -346,9 +346,9 @@ def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words
     return moved
 
 
-def _last_deletes(equality: Sequence[ContentFile], shape: KeyShape) -> tuple[KeyNumbers, Words]:
+def _last_deletes(equality: Sequence[ContentFile], contents: ContentFiles, shape: KeyShape) -> tuple[KeyNumbers, Words]:
     """The keys of equality deletes, sorted and distinct, each with the last sequence number that deletes it."""
-    parts = [(file_keys(file.path, shape), file.sequence) for file in equality]
+    parts = [(_keys_of(file, contents, shape), file.sequence) for file in equality]
     keys = joined([part for part, _ in parts])
     sequences = np.concatenate([np.full(len(part), sequence, np.int64) for part, sequence in parts])
     order = np.argsort(-sequences, kind="stable")
@@ -357,6 +357,11 @@ def _last_deletes(equality: Sequence[ContentFile], shape: KeyShape) -> tuple[Key
     keys, sequences = keys.take(order), sequences[order]
     first = ~keys.repeats()
     return keys.take(first), sequences[first]
+
+
+def _keys_of(file: ContentFile, contents: ContentFiles, shape: KeyShape) -> KeyNumbers:
+    with contents.reader.whole(file.path) as path:
+        return file_keys(path, shape)
 
 
 def refuse_unknown_reach(contents: ContentFiles) -> None:

@@ -154,9 +154,9 @@ def _plain(expression: str) -> str:
     return expression[1:-1].replace("``", "`")
 
 
-def file_keys(path: str, shape: KeyShape) -> KeyNumbers:
+def file_keys(path: Path, shape: KeyShape) -> KeyNumbers:
     """The key of every row of a data file, in its order. Raises UnindexableError, OSError, ArrowInvalid."""
-    with pq.ParquetFile(local(path), memory_map=True) as file:
+    with pq.ParquetFile(path, memory_map=True) as file:
         ids = {int(column.metadata[FIELD_ID]): column.name for column in file.schema_arrow if _has_id(column)}
         missing = [field.name for field in shape.fields if field.id not in ids]
         if missing:
@@ -167,18 +167,6 @@ def file_keys(path: str, shape: KeyShape) -> KeyNumbers:
 
 def _has_id(column: pa.Field) -> bool:
     return column.metadata is not None and FIELD_ID in column.metadata
-
-
-def local(location: str) -> Path:
-    """A file of the local disk, where Hadoop's Path looks for it: neither % nor ? nor # means anything there. Raises
-    UnindexableError for any other.
-    """
-    scheme, colon, rest = location.partition(":")
-    if not colon or "/" in scheme:
-        return Path(location)
-    if scheme.lower() != "file":
-        raise UnindexableError(f"the lake is not on a local disk but in {scheme}:")
-    return Path(f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest)
 
 
 def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> KeyNumbers:

@@ -17,7 +17,7 @@ from typing import IO, Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import lock_of
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.jars import COMPLETE, OF_THE_LAKE, JarPackage, digest
+from syncmgr.lake.spark.jars import COMPLETE, OF_THE_LAKE, JarPackage, digest, of_catalog
 
 LOCK: Final = "lock"
 UNFINISHED: Final = ".fetching-"
@@ -46,7 +46,9 @@ class JarCache:
     def of_the_lake(self, progress: Progress) -> list[Path]:
         """What is on the class path from the start."""
         listed = self._place.options.get("spark.jars.packages")
-        return self._ours(OF_THE_LAKE, progress) if listed is None else self._listed(listed, progress)
+        if listed is not None:
+            return self._listed(listed, progress)
+        return self._ours((*OF_THE_LAKE, *of_catalog(self._place.catalog)), progress)
 
     def stop(self) -> None:
         """No more fetching."""

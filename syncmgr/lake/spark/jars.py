@@ -6,7 +6,7 @@ Must not know: how a jar is fetched, what a JVM does with it.
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,6 +51,31 @@ OF_THE_LAKE: Final = (
         licence="Apache-2.0",
     ),
 )
+AWS: Final = JarPackage(  # Iceberg's access to S3 and Glue, with Amazon's libraries
+    name="org.apache.iceberg:iceberg-aws-bundle:1.12.0",
+    sha256="dd7e49ffa4ac9b215bed846581991259e3aec9bb2fa08d6cec029c46cd66d957",
+    licence="The Apache Software License, Version 2.0",
+)
+POSTGRESQL: Final = JarPackage(
+    name="org.postgresql:postgresql:42.7.7",
+    sha256="157963d60ae66d607e09466e8c0cdf8087e9cb20d0159899ffca96bca2528460",
+    licence="BSD-2-Clause",
+)
+
+
+OF_CATALOGS: Final = (AWS, POSTGRESQL)
+
+
+def of_catalog(catalog: Mapping[str, str]) -> tuple[JarPackage, ...]:
+    """What a catalog of the operator's own needs in addition. `catalog`: its settings."""
+    kind, uri = catalog.get("type"), catalog.get("uri", "")
+    place, io = catalog.get("warehouse", ""), catalog.get("io-impl", "")
+    found = []
+    if kind == "glue" or "aws" in io or (kind == "rest" and not io and (":" not in place or place.startswith("s3"))):
+        found.append(AWS)
+    if uri.startswith("jdbc:postgresql:"):
+        found.append(POSTGRESQL)
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

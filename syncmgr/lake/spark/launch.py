@@ -29,6 +29,8 @@ from syncmgr.lake.spark.jars import JarFolders
 from syncmgr.lake.spark.java import java_home
 
 CATALOG: Final = "lake"
+DELETING: Final = "lake_upkeep"  # the same tables, of a catalog that is not our own
+DELETES: Final = "s3.delete-enabled"
 LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
 BUSY: Final = "busy_timeout=30000"
@@ -69,11 +71,12 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakePlace:
     """Where the lake is. `options`: the spark.* keys of the operator, which win over ours. `environment`: variables for
-    the JVM only.
+    the JVM only. `copies_dir`: for copies of files that are not on the local disk.
     """
 
     lake_dir: Path
     jars_dir: Path
+    copies_dir: Path = Path("copies")
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -91,8 +94,18 @@ class LakePlace:
         return self.options.get("spark.master", "local[*]")
 
     @property
-    def warehouse(self) -> str:
-        return self.options.get(f"spark.sql.catalog.{CATALOG}.warehouse", str(self.lake_dir))
+    def catalog(self) -> dict[str, str]:
+        """The settings of the operator's own catalog."""
+        prefix = f"spark.sql.catalog.{CATALOG}."
+        return {key.removeprefix(prefix): value for key, value in self.options.items() if key.startswith(prefix)}
+
+    @property
+    def warehouse(self) -> str | None:
+        """The folder of all tables; None: the catalog decides where each is."""
+        if self.embedded:
+            return str(self.lake_dir)
+        place = self.catalog.get("warehouse", "")
+        return place.rstrip("/") if ":/" in place or place.startswith("/") else None
 
     @property
     def jars(self) -> JarFolders:
@@ -115,18 +128,34 @@ def settings(place: LakePlace) -> dict[str, str]:
         own["spark.authenticate"] = "true"
     if place.embedded:
         own |= _embedded_catalog(place)
-    merged = own | dict(place.options) | dict(ENFORCED)
+    merged = own | dict(place.options) | dict(ENFORCED) | _no_deletes(place)
     extra = place.options.get(JAVA_OPTIONS, "")
     merged[JAVA_OPTIONS] = f"{JVM_FLAGS} {extra}".strip()
     return merged
 
 
+def _no_deletes(place: LakePlace) -> dict[str, str]:
+    """A catalog that reports a conflict after it has committed makes Iceberg delete the files of the new snapshot. So
+    whatever commits through it cannot delete, as far as its FileIO can be told that, and what has to delete uses the
+    catalog under another name.
+    """
+    if place.embedded:
+        return {}
+    catalog = f"spark.sql.catalog.{DELETING}"
+    same = {f"{catalog}.{key}": value for key, value in place.catalog.items()}
+    held = {f"{catalog}.cache-enabled": "false", catalog: FIXED[f"spark.sql.catalog.{CATALOG}"]}
+    return {**same, **held, f"spark.sql.catalog.{CATALOG}.{DELETES}": "false"}
+
+
 def query_settings(place: LakePlace, memory: int) -> dict[str, str]:
     """Those of the JVM that answers queries, with a heap of that many bytes."""
+    whole = {
+        key: value for key, value in settings(place).items() if not key.startswith(f"spark.sql.catalog.{DELETING}")
+    }
     own = {"spark.driver.memory": f"{memory >> 20}m", "spark.driver.maxResultSize": f"{memory >> 21}m"}
     if place.embedded:
         own[f"spark.sql.catalog.{CATALOG}.uri"] = f"jdbc:sqlite:{place.catalog_file}?{BUSY}&open_mode={READ_ONLY}"
-    return settings(place) | dict(QUERY_RETAINED) | own
+    return whole | dict(QUERY_RETAINED) | own
 
 
 def with_scratch(conf: Mapping[str, str], folder: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ Must not know: when a table is compacted; which files are worth it.
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -28,14 +29,13 @@ from syncmgr.lake.iceberg.snapshot_files import (
     contents_of,
     head_of,
     vector_of,
-    write_bytes,
 )
 from syncmgr.lake.index.arrow import LINEAGE, arrow_schema, columns_of, lineage_of
 from syncmgr.lake.index.index import IndexedFile, TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import NOWHERE, Words
-from syncmgr.lake.index.keys import local
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
+from syncmgr.lake.storage.locations import FileReader, is_local
 from syncmgr.lake.upkeep.candidates import CompactionCandidate, IdleTime, groups
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024  # of Arrow's memory
@@ -90,8 +90,15 @@ class Compaction:
         self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java, first: FirstIds
     ) -> RewrittenGroup:
         folder = f"{table.location()}/data/compact-{uuid.uuid4()}"
+        storage, name = self._iceberg.storage, f"{uuid.uuid4()}.parquet"
         try:
-            return copy(group, layout, folder, self._iceberg.codec(table), first)
+            storage.place(folder).mkdir(parents=True, exist_ok=True)
+            place, codec = storage.place(f"{folder}/{name}"), self._iceberg.codec(table)
+            rows = copy([file for _, file in group], layout, place, codec, first, storage.reader(table.io()))
+            if not is_local(folder):
+                storage.upload(table.io(), f"{folder}/{name}")  # before the table is locked
+            numbers, files = zip(*group, strict=True)
+            return RewrittenGroup(numbers=numbers, files=files, path=f"{folder}/{name}", rows=rows)
         except BaseException:
             self._iceberg.delete(folder)
             raise
@@ -113,6 +120,7 @@ class Compaction:
                 self._iceberg.delete(folder)
             raise
         passing(CrashPoint.COMPACTED)
+        self._iceberg.storage.settled(folder)
         table.refresh()
         with self._indexing.moving(0):
             swap.committed(table)
@@ -178,7 +186,7 @@ class RewriteCommit:
             data = content_of(self._iceberg, table, self._added, 0)
             content, where = puffin({data.path: self._dead})
             path = f"{_folder(copied.path)}/{uuid.uuid4()}.puffin"
-            write_bytes(table, path, content)
+            self._iceberg.storage.write(table.io(), path, content)
             self._vector = vector_of(data, path, len(content), where[data.path])
             rewrite.addFile(self._java(self._vector))
 
@@ -247,17 +255,14 @@ def _new_rows(files: Sequence[IndexedFile]) -> Iterator[Words]:
 
 
 def copy(
-    group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str, first: FirstIds
-) -> RewrittenGroup:
-    """The live rows of some files, in their order, as one new file in `folder`. `first`: the id of each file's first
-    row. Raises OSError, UnindexableError.
+    files: Sequence[IndexedFile], layout: Layout, place: Path, codec: str, first: FirstIds, reader: FileReader
+) -> int:
+    """The live rows of some files, in their order, as one new file at `place`; returns how many. `first`: the id of
+    each file's first row. Raises OSError, UnindexableError.
     """
-    files = tuple(file for _, file in group)
-    target = f"{folder}/{uuid.uuid4()}.parquet"
-    local(folder).mkdir(parents=True, exist_ok=True)
     schema, rows = arrow_schema(layout.fields), 0
     with pq.ParquetWriter(
-        local(target),
+        place,
         pa.schema([*schema, *LINEAGE]),
         compression=codec if codec != "uncompressed" else "none",
         store_schema=False,
@@ -265,9 +270,10 @@ def copy(
     ) as writer:
         together = _RowGroups(writer)
         for file in files:
-            rows += _copy_file(file, schema, together, first.get(file.content.path))
+            with reader.whole(file.content.path) as path:
+                rows += _copy_file(path, file, schema, together, first.get(file.content.path))
         together.write()
-    return RewrittenGroup(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
+    return rows
 
 
 class _RowGroups:
@@ -296,9 +302,9 @@ class _RowGroups:
             self._writer.write_table(pa.concat_tables(held))
 
 
-def _copy_file(file: IndexedFile, schema: pa.Schema, together: _RowGroups, first: int | None) -> int:
+def _copy_file(path: Path, file: IndexedFile, schema: pa.Schema, together: _RowGroups, first: int | None) -> int:
     alive, at = file.alive, 0
-    with pq.ParquetFile(local(file.content.path)) as source:
+    with pq.ParquetFile(path) as source:
         for group in range(source.num_row_groups):
             rows = source.read_row_group(group)
             lineage = lineage_of(rows, None if first is None else first + at, file.content.sequence)

@@ -5,7 +5,7 @@ Must not know: when a fold is due; how delete files are written.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,9 +23,8 @@ from syncmgr.lake.commit.vectors import VECTORS, Deletion
 from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
-from syncmgr.lake.iceberg.puffin import vector_rows
-from syncmgr.lake.iceberg.snapshot_files import MOVED, ContentFile, ContentFiles, contents_of, reaching, read_bytes
-from syncmgr.lake.index.dead_rows import position_deletes
+from syncmgr.lake.iceberg.snapshot_files import MOVED, ContentFile, ContentFiles, contents_of, reaching
+from syncmgr.lake.index.dead_rows import position_deletes, read_vector
 from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex, refuse_unknown_reach
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape, UnindexableError
@@ -62,7 +61,7 @@ class Fold:
         if not key:
             return 0
         gone = [file for file in contents.equality if equals_by(file) == {field.id for field in key}]
-        index = without_keys(table, contents, KeyShape(fields=key))
+        index = without_keys(contents, KeyShape(fields=key))
         try:
             index.pending, index.equality = self._found(table, key, gone, contents), tuple(gone)
         except JAVA_ERRORS as error:
@@ -92,6 +91,7 @@ class Fold:
             if java_class(error) in CERTAIN and not may_have(self._iceberg, self._db, self._name, name, before):
                 self._iceberg.delete(*deletion.written)
             raise
+        self._iceberg.storage.settled(f"{table.location()}/data/{name}")
         if known:
             table.refresh()
             deletion.committed(self._indexing, table, name, [], count_missing=False)
@@ -107,20 +107,35 @@ class Fold:
         if not data:
             return {}
         refuse_unknown_reach(contents)
-        keys = self._keys(key, reaches)
-        if sum(file.rows for file in gone) <= BROADCAST_KEYS:
+        paths = [file.path for file in (*(file for _, file in data), *gone)]
+        with self._iceberg.storage.for_reading(table.io(), paths) as at:
+            return self._dead(key, reaches, data, at, few=sum(file.rows for file in gone) <= BROADCAST_KEYS)
+
+    def _dead(
+        self,
+        key: Key,
+        reaches: Sequence[tuple[str | None, ContentFile]],
+        data: Sequence[tuple[int, ContentFile]],
+        at: Mapping[str, str],
+        *,
+        few: bool,
+    ) -> DeletedRows:
+        """`at`: where Spark reads each file, by its path. `few`: the vanished keys."""
+        moved = any(reach == MOVED for reach, _ in reaches)
+        keys = self._keys(key, reaches, at)
+        if few:
             keys = F.broadcast(keys)
         files = self._frame(
             [
-                (at, number, file.sequence, place)
+                (path, number, file.sequence, place)
                 for number, file in data
                 for place in (file.lies if moved else (file.partition,))
-                for at in self._iceberg.spark_paths(file.path)
+                for path in self._iceberg.spark_paths(at[file.path])
             ],
             ("number", "sequence", "partition"),
         )
         names = key_schema(key).names
-        rows = self._read(key, [file for _, file in data]).select(
+        rows = self._read(key, [file for _, file in data], at).select(
             *names,
             F.col("_metadata.file_path").alias("at"),
             F.col("_metadata.row_index").alias("position"),
@@ -131,15 +146,19 @@ class Fold:
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, ContentFile]]) -> DataFrame:
+    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, ContentFile]], at: Mapping[str, str]) -> DataFrame:
         """Each vanished key once for each partition that is reached, with the last moment at which it vanished."""
         sequences = self._frame(
-            [(at, file.sequence, reach) for reach, file in reaches for at in self._iceberg.spark_paths(file.path)],
+            [
+                (path, file.sequence, reach)
+                for reach, file in reaches
+                for path in self._iceberg.spark_paths(at[file.path])
+            ],
             ("gone", "reach"),
         )
         names = key_schema(key).names
         gone = list(dict.fromkeys(file for _, file in reaches))
-        keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
+        keys = self._read(key, gone, at).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names, "reach").agg(F.max(known("gone")).alias("gone"))
 
@@ -151,29 +170,28 @@ class Fold:
         arrays = [*(pa.array(column, pa.int64()) for column in numbers), pa.array(partition, pa.string())]
         return self._session.createDataFrame(pa.table([pa.array(at, pa.string()), *arrays], names=["at", *names]))
 
-    def _read(self, key: Key, files: list[ContentFile]) -> DataFrame:
+    def _read(self, key: Key, files: list[ContentFile], at: Mapping[str, str]) -> DataFrame:
         """The key columns under names of ours, found by field id: a column may have been renamed since."""
         other = next((file for file in files if file.facts["file-format"] != "parquet"), None)
         if other is not None:
             raise UnindexableError(f"{other.path} is a file of another format")
-        return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
+        return self._session.read.schema(key_schema(key)).parquet(*(at[file.path] for file in files))
 
 
-def without_keys(table: Java, contents: ContentFiles, shape: KeyShape) -> TableIndex:
+def without_keys(contents: ContentFiles, shape: KeyShape) -> TableIndex:
     """Data files by position, with the rows that their vectors delete, but no keys."""
     index = TableIndex(shape)
-    index.advanced(None, contents.snapshot, lambda: _fill(index, table, contents))
+    index.advanced(None, contents.snapshot, lambda: _fill(index, contents))
     return index
 
 
-def _fill(index: TableIndex, table: Java, contents: ContentFiles) -> None:
+def _fill(index: TableIndex, contents: ContentFiles) -> None:
     by_position = position_deletes(contents)  # a vector takes their place: it must have their rows, too
     for number, file in enumerate(contents.data):
         vector = contents.vectors.get(file.path)
         dead = BitMap(by_position.get(file.path, ()))
         if vector is not None:
-            offset, length = vector.facts["content-offset"], vector.facts["content-size-in-bytes"]
-            dead |= vector_rows(read_bytes(table, vector.path, offset, length))
+            dead |= read_vector(vector, contents)
         index.files[number] = IndexedFile(content=file, vector=vector, dead=dead)
         index.numbers[file.path] = number
 

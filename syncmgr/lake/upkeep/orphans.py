@@ -16,11 +16,12 @@ from syncmgr.errors import SyncError
 from syncmgr.lake.cures import as_argument
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.java_api import listed
+from syncmgr.lake.iceberg.table_metadata import METADATA
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, words
 from syncmgr.lake.spark.launch import CATALOG
+from syncmgr.lake.storage.locations import is_local
 
 FOLDERS: Final = ("data/", "metadata/")  # where Iceberg puts the files of a table
-METADATA: Final = ".metadata.json"
 
 logger = logging.getLogger(__name__)
 
@@ -34,24 +35,25 @@ def remove_orphans(iceberg: Iceberg, session: SparkSession, db: str, table: str,
     """Deletes files that no snapshot names and that are older than `before` (unix seconds), unless another table may
     have files in the table's folder; returns how many.
     """
-    found = _unnamed(session, db, table, before)
-    if not found:
-        return 0
     loaded = iceberg.load(db, table)
     location = str(loaded.location())
+    found = _unnamed(session, db, table, before, by_prefix=not is_local(location))
+    if not found:
+        return 0
     others = _shared_with(iceberg, (db, table), loaded) or sharing(found, location)
     if others is not None:
         logger.warning("no orphans of %s.%s are removed: in %s may be files of %s", db, table, location, others)
         return 0
     certain = [path for path in found if _within(path, location).startswith(FOLDERS)]
-    iceberg.delete(*certain)
+    iceberg.remove(db, table, certain)
     return len(certain)
 
 
-def _unnamed(session: SparkSession, db: str, table: str, before: float) -> list[str]:
+def _unnamed(session: SparkSession, db: str, table: str, before: float, *, by_prefix: bool) -> list[str]:
+    """`by_prefix`: the storage has no folders, and Hadoop perhaps no way to it."""
     call = (
         f"CALL {CATALOG}.system.remove_orphan_files(table => {as_argument((db, table))}, "
-        f"older_than => TIMESTAMP '{stamp(before)}', dry_run => true)"
+        f"older_than => TIMESTAMP '{stamp(before)}', dry_run => true, prefix_listing => {str(by_prefix).lower()})"
     )
     return [str(row[0]) for row in session.sql(call).collect()]
 
@@ -86,7 +88,7 @@ def _strange_metadata(iceberg: Iceberg, table: Java) -> Iterator[str]:
     """Metadata files in the table's folder that are of another table, or of the same one in another catalog, where it
     has gone on by itself; its own are known, but for what failed, after which nothing comes.
     """
-    found = {_plain(path): path for path in iceberg.paths(f"{table.location()}/metadata/*{METADATA}")}
+    found = {_plain(path): path for path in iceberg.metadata_files(table)}
     table.refresh()  # whatever was committed before is known now
     current = table.operations().current()
     own = {str(entry.file()) for entry in listed(current.previousFiles())} | {str(current.metadataFileLocation())}

@@ -380,7 +380,7 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
     older = iceberg.older_snapshots(loaded, oldest)
     until = f"{stamp(kept // 1000)}.{kept % 1000:03d}"
     passing(CrashPoint.EXPIRY_BEGUN)
-    name = as_argument((db, table))
-    session.sql(f"CALL {CATALOG}.system.expire_snapshots(table => {name}, older_than => TIMESTAMP '{until}')").collect()
+    call = f"CALL {iceberg.deleting}.system.expire_snapshots"
+    session.sql(f"{call}(table => {as_argument((db, table))}, older_than => TIMESTAMP '{until}')").collect()
     passing(CrashPoint.EXPIRED)
     return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)

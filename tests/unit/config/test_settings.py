@@ -81,7 +81,7 @@ def test_a_url_is_no_folder(name: str) -> None:
 
 def test_a_url_of_a_lake_is_told_what_to_set() -> None:
     """Whoever has a lake in an object store brings its catalog."""
-    with pytest.raises(SyncError, match=r"set spark\.sql\.catalog\.lake\.\* \(type, uri, warehouse\)"):
+    with pytest.raises(SyncError, match=r"set catalog_type, catalog_uri and catalog_warehouse"):
         read("lake_dir = s3a://bucket/x")
 
 

@@ -20,6 +20,8 @@ from syncmgr.lake.iceberg.ancestry import REWRITES
 from syncmgr.lake.iceberg.layout import Field, JsonValue, Layout, PartitionField, Snapshot
 from syncmgr.lake.iceberg.snapshot_files import ContentFile
 from syncmgr.lake.iceberg.table_metadata import TableTotals
+from syncmgr.lake.storage.copies import Copies
+from syncmgr.lake.storage.table_files import JavaFiles, TableFiles
 
 LAYOUT = Layout(
     schema_id=0,
@@ -398,6 +400,13 @@ class Table:
 Table.uuid = lambda self: self.catalog.uuid  # type: ignore[attr-defined] # the module of that name is used above
 
 
+class LocalFiles(JavaFiles):
+    """All files are on the local disk, so only those of a few bytes pass here."""
+
+    def write(self, io: Table, location: str, content: bytes) -> None:
+        io.newOutputFile(location).create().write(content)
+
+
 class IcebergModel:
     """The part of `syncmgr.lake.iceberg.iceberg` that commits, folds and compactions of one table call."""
 
@@ -408,6 +417,7 @@ class IcebergModel:
         files = SimpleNamespace(read=lambda files, *_: files, readDeleteManifest=lambda files, *_: files)
         package = SimpleNamespace(iceberg=SimpleNamespace(ManifestFiles=files))
         self.jvm = SimpleNamespace(org=SimpleNamespace(apache=package))
+        self.storage = TableFiles(LocalFiles(), Copies(catalog.folder), spark_is_here=True)
 
     def load(self, _db: str, _table: str) -> Table:
         self._catalog.others()

@@ -322,7 +322,7 @@ def test_compaction_by_spark_beside_commits(tables: Tables) -> None:
 
 def restarted(table: LakeTable) -> Indexing:
     """The table's index as the next process finds it."""
-    found = Indexing(table.lake._index_dir, table.lake._budget, f"{table.db}.{table.name}")
+    found = Indexing(table.lake._indexes.folder, table.lake._indexes.budget, f"{table.db}.{table.name}")
     table.lake._upkeep[table.db, table.name].indexing = found
     return found
 
@@ -434,7 +434,7 @@ def test_a_damaged_index_is_built_anew(
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(50)])
     table.indexing.save(now=True)
-    [folder] = [path for path in table.lake._index_dir.iterdir() if path.name.startswith(table.indexing._table)]
+    [folder] = [path for path in table.lake._indexes.folder.iterdir() if path.name.startswith(table.indexing._table)]
     damage(folder)
     restarted(table)
     caplog.clear()
@@ -461,7 +461,7 @@ def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: p
 def test_no_memory_no_index(tables: Tables) -> None:
     """A table whose keys do not fit into key_index_max_bytes goes on with equality deletes, and SHOW says why."""
     table = tables.make()
-    table.lake._budget._most = lambda: 100
+    table.lake._indexes.budget._most = lambda: 100
     try:
         table.commit([(INS, key, 0) for key in range(50)])
         table.commit([(UPD, key, 1) for key in range(50)])
@@ -470,7 +470,7 @@ def test_no_memory_no_index(tables: Tables) -> None:
         assert "key_index_max_bytes" in str(standing.reason)
         assert table.rows() == [(key, 1) for key in range(50)]
     finally:
-        table.lake._budget._most = lambda: 2**30
+        table.lake._indexes.budget._most = lambda: 2**30
 
 
 def test_a_key_type_that_has_no_canonical_form(tables: Tables) -> None:

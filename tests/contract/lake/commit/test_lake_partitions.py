@@ -17,7 +17,8 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.commit.vectors import POSITIONS
 from syncmgr.lake.iceberg.layout import JsonValue
-from syncmgr.lake.index.keys import FIELD_ID, local
+from syncmgr.lake.index.keys import FIELD_ID
+from syncmgr.lake.storage.locations import local
 from syncmgr.lake.upkeep.fold import Fold
 from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of, in_pyiceberg
@@ -177,7 +178,7 @@ def deleted_by_another_engine(table: LakeTable, key: int, spec: int, partition: 
     struct = package.SingleValueParser.fromJson(of.partitionType(), json.dumps(partition))
     builder = package.FileMetadata.deleteFileBuilder(of).ofEqualityDeletes(iceberg._ints([1])).withPartition(struct)
     builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
-    deletes = builder.withMetrics(iceberg._metrics_of(file)).build()
+    deletes = builder.withMetrics(iceberg.metrics_of(file)).build()
     loaded.newRowDelta().addDeletes(deletes).commit()
 
 
@@ -254,7 +255,7 @@ def struck_by_another_engine(table: LakeTable, spec: int, partition: dict[int, J
     struct = package.SingleValueParser.fromJson(of.partitionType(), json.dumps(partition))
     builder = package.FileMetadata.deleteFileBuilder(of).ofPositionDeletes().withPartition(struct)
     builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
-    loaded.newRowDelta().addDeletes(builder.withMetrics(iceberg._metrics_of(file)).build()).commit()
+    loaded.newRowDelta().addDeletes(builder.withMetrics(iceberg.metrics_of(file)).build()).commit()
 
 
 STRUCK = {

@@ -12,8 +12,9 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.commit import arrow_writer, rows
-from syncmgr.lake.index.keys import local
+from syncmgr.lake.commit import rows
+from syncmgr.lake.storage.locations import local
+from syncmgr.lake.storage.table_files import TableFiles
 from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
@@ -208,7 +209,7 @@ def test_rows_that_are_not_found_are_not_left_out(tables: Tables, monkeypatch: p
     table = tables.make()
     commit = table.prepared([(INS, 1, 1)])
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(arrow_writer, "local", lambda folder: local(folder.replace("/data/", "/else/")))
+        elsewhere.setattr(TableFiles, "place", lambda _, folder: local(folder.replace("/data/", "/else/")))
         with pytest.raises(SyncError, match="0 rows were found there, and 1 were written") as caught:
             table.apply(commit)
     assert caught.value.code is Code.LAKE_FAILED

@@ -16,7 +16,7 @@ from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import IndexState
-from syncmgr.lake.index.keys import local
+from syncmgr.lake.storage.locations import local
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
 from tests.support.slow import some_slow

@@ -17,7 +17,7 @@ from syncmgr.job.ddl.lake_change import AddField, LakeChange, RenameField
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.types.schema import TargetType
-from syncmgr.lake.index.keys import local
+from syncmgr.lake.storage.locations import local
 from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.upkeep import Kind, Ran
 from tests.support.slow import some_slow

@@ -8,21 +8,12 @@ from py4j.protocol import Py4JError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.catalog_reader import Pointer
-from syncmgr.lake.storage import is_local, known_storage
+from syncmgr.lake.unknown_storage import known_storage
 
 WORDS = [
     'UnsupportedFileSystemException: No FileSystem for scheme "s3x"',
     "RuntimeException: ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
 ]
-
-
-@pytest.mark.parametrize(
-    ("location", "local"),
-    [("/a/b", True), ("file:/a", True), ("FILE:///a", True), ("a/b:c", True), ("s3a://b", False), ("hdfs:/a", False)],
-)
-def test_what_is_on_the_local_disk(location: str, *, local: bool) -> None:
-    """As Hadoop reads a path."""
-    assert is_local(location) is local
 
 
 def written(path: Path, location: str, *log: Path) -> str:

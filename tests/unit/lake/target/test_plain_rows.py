@@ -7,8 +7,8 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.lake.commit import plain_rows
-from syncmgr.lake.commit.plain_rows import PlainColumns, PlainFiles
 from syncmgr.lake.index.keys import FIELD_ID
+from syncmgr.lake.target.plain_rows import PlainColumns, PlainFiles
 
 SCHEMA = pa.schema(
     [

@@ -17,16 +17,11 @@ from syncmgr.lake.cures import Name, in_catalog
 from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, text_of
+from syncmgr.lake.storage.locations import is_local
 
 UNKNOWN: Final = re.compile(
     r'No FileSystem for scheme:? "?[\w.+-]+"?|Class [\w.$]+FileSystem not found'
 )  # Hadoop's words
-
-
-def is_local(location: str) -> bool:
-    """Whether Hadoop looks for a file on the local disk."""
-    scheme, colon, _ = location.partition(":")
-    return not colon or "/" in scheme or scheme.lower() == "file"
 
 
 def elsewhere(pointer: Callable[[str, str], Pointer], db: str, table: str) -> str | None:

@@ -1,0 +1,280 @@
+"""A lake in an object store, behind a REST catalog: moto's S3, Iceberg's own REST server on PostgreSQL.
+
+One lake for all of them, and few of each kind: `SYNCMGR_TEST_LAKE=s3-rest` takes the other tests of the lake there.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.lake_change import AddField, FillField
+from syncmgr.job.epoch import ChannelAlter, LastCommit
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.index.indexing import IndexState
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.upkeep.upkeep import Kind, expire
+from tests.support import jvm
+from tests.support.lakes import RestLake, rest_lake
+from tests.support.servers import iceberg_rest
+from tests.support.servers.object_store import BUCKET, program
+from tests.support.servers.postgres import is_installed
+from tests.support.spark_session import SPARK, LakeTable, Tables, new_lake, new_queries
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+MOST_REQUESTS = 14
+BOTH = [(1, 10), (3, 3)]
+
+
+@pytest.fixture(scope="module")
+def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestLake]:
+    missing = [
+        name
+        for name, there in {
+            "moto": program(),
+            "PostgreSQL": is_installed(),
+            "a REST catalog": iceberg_rest.is_installed(),
+        }.items()
+        if not there
+    ]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    with rest_lake(tmp_path_factory.mktemp("rest")) as rest:
+        yield rest
+
+
+@pytest.fixture(scope="module")
+def remote(rest: RestLake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    lake = new_lake(tmp_path_factory.mktemp("remote"), options={**jvm.flags(), **rest.options})
+    lake.start()
+    lake.ready()
+    yield lake
+    lake.stop()
+
+
+@pytest.fixture
+def tables(remote: Lake, tmp_path: Path) -> Tables:
+    return Tables(remote, tmp_path)
+
+
+def objects(rest: RestLake, table: LakeTable, prefix: str = "") -> set[str]:
+    """The keys below a table's location."""
+    place = str(table.lake.iceberg().load(table.db, table.name).location()).removeprefix(f"s3://{BUCKET}/")
+    return keys(rest, f"{place}/{prefix}")
+
+
+def keys(rest: RestLake, prefix: str) -> set[str]:
+    listed = requests.get(f"{rest.store.endpoint}/{BUCKET}", params={"prefix": prefix, "list-type": "2"}, timeout=10)
+    return {part.partition("<")[0] for part in listed.text.split("<Key>")[1:]}
+
+
+def copied(lake: Lake) -> list[Path]:
+    """Files that were left on the local disk."""
+    return [path for path in lake.place.copies_dir.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def changed(table: LakeTable) -> None:
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    table.commit([(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+
+
+def test_epochs_are_committed_as_on_a_local_disk(tables: Tables) -> None:
+    """By Arrow, with the key index and deletion vectors; nothing stays on the local disk, and the query engine reads
+    it.
+    """
+    table = tables.make()
+    table.commit([(INS, 0, 0)])
+    changed(table)
+    assert table.rows() == [(0, 0), *BOTH]
+    assert table.indexing.standing().state is IndexState.READY
+    assert (table.files(1), table.files(2)) == (0, 0)  # the file of both rows is gone
+    table.commit([(INS, 5, 5), (INS, 6, 6)])
+    table.commit([(DEL, 6, None), (DEL, 0, None)])
+    assert (table.files(1), table.files(2)) == (1, 0)
+    everything = [*BOTH, (5, 5)]
+    assert table.rows() == everything
+    assert copied(table.lake) == []
+    queries = new_queries(table.lake)
+    try:
+        query = queries.query(f"SELECT id, v FROM {table.name} ORDER BY id", table.db, "remote")
+        assert [tuple(row) for batch in query.batches() for row in batch] == everything
+    finally:
+        queries.stop()
+
+
+def test_a_commit_is_a_few_requests(tables: Tables, rest: RestLake) -> None:
+    """What takes time on a store far away; those of the catalog's own files are its server's."""
+    table = tables.make()
+    changed(table)
+    counts = []
+    for number in range(4, 9):
+        before = len(rest.store.requests())
+        table.commit([(UPD, 1, number), (INS, number, number)])
+        counts.append(sum(".metadata.json" not in each for each in rest.store.requests()[before:]))
+    assert sorted(counts)[2] <= MOST_REQUESTS, counts
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_what_spark_computes_is_uploaded(tables: Tables, place: str) -> None:
+    """Expressions and WHERE, with and without partitions."""
+    table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    table.expressions, table.where = {"id": "`id`", "v": "`v` + 1"}, "`v` < 100"
+    table.commit([(INS, 1, 1), (INS, 2, 200), (INS, 3, 3)])
+    table.commit([(UPD, 1, 10), (UPD, 3, 300)])
+    assert table.rows() == [(1, 11)]
+    assert copied(table.lake) == []
+
+
+def test_the_index_is_built_from_what_it_downloads(tables: Tables) -> None:
+    """After a start without a saved one, over files with vectors."""
+    table = tables.make()
+    changed(table)
+    table.indexing._begin_anew()
+    table.commit([(UPD, 3, 30)])
+    table.lake.upkeep(table.db, table.name)
+    table.commit([(UPD, 1, 100)])
+    assert table.rows() == [(1, 100), (3, 30)]
+    assert table.indexing.standing().state is IndexState.READY
+    assert copied(table.lake) == []
+
+
+def test_equality_deletes_are_folded(tables: Tables) -> None:
+    """Spark finds their rows in downloaded files."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+    assert table.files(2) == 1
+    table.lake._upkeep_of(table.db, table.name)._fold(table.lake.iceberg(), table.lake.upkeep_session())
+    assert table.files(2) == 0
+    assert table.rows() == BOTH
+
+
+def test_small_files_are_merged_and_what_nothing_names_goes(tables: Tables, rest: RestLake) -> None:
+    """Compaction, expiry and orphans, though what commits cannot delete: in the end the store has what the table
+    names.
+    """
+    table = tables.make()
+    for number in range(8):
+        table.commit([(INS, number, number)])
+    assert Kind.COMPACT in {ran.kind for ran in table.lake.upkeep(table.db, table.name)}
+    assert table.files(0) == 1
+    assert table.rows() == [(number, number) for number in range(8)]
+    iceberg = table.lake.iceberg()
+    head = iceberg.current_snapshot(iceberg.load(table.db, table.name))
+    assert head is not None
+    assert expire(iceberg, table.lake.upkeep_session(), table.db, table.name, head) == 8
+    assert len(objects(rest, table, "data/")) == 1
+    assert copied(table.lake) == []
+
+
+def test_a_column_is_filled(tables: Tables) -> None:
+    """In a table of format v2, whose rows are all written anew."""
+    table = tables.make('(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) PROPERTIES ("format-version" = "2")')
+    changed(table)
+    table.epoch += 1
+    done = table.lake.alter(
+        ChannelAlter(
+            token=table.token,
+            epoch=table.epoch,
+            fingerprint="filled",
+            db=table.db,
+            table=table.name,
+            changes=(AddField(name="w", type=TargetType(name="INT", args=())), FillField(name="w", value="7")),
+            last=LastCommit(epoch=table.borne, snapshot=table.last_snapshot, sequence=table.last_sequence),
+        )
+    )
+    assert done.snapshot is not None
+    assert table.rows() == [(1, 10, 7), (3, 3, 7)]
+    assert copied(table.lake) == []
+
+
+def test_rows_that_are_refused_leave_nothing(tables: Tables, rest: RestLake) -> None:
+    """Neither in the store nor on the disk."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
+    table.commit([(INS, 1, 1)])
+    before = objects(rest, table)
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 2, None)])
+    assert caught.value.code is Code.SOURCE_VALUE
+    assert objects(rest, table) == before
+    assert copied(table.lake) == []
+
+
+def test_a_dropped_table_leaves_nothing(tables: Tables, rest: RestLake) -> None:
+    """The catalog deletes its files, or we do."""
+    table = tables.make()
+    changed(table)
+    place = str(table.lake.iceberg().load(table.db, table.name).location()).removeprefix(f"s3://{BUCKET}/")
+    tables.lake.tables.drop_table(tables.db, table.name)
+    assert keys(rest, f"{place}/") == set()
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after"),
+    [(409, False), (500, False), (503, False), (503, True), pytest.param(0, False, id="silent")],
+)
+@pytest.mark.parametrize("how", ["arrow", "vectors", "alter"])
+def test_a_catalog_that_lies_changes_nothing(
+    tables: Tables, rest: RestLake, status: int, *, retry_after: bool, how: str
+) -> None:
+    """It has accepted a commit, and reports a conflict, a failure, or nothing: the rows are there once, every file
+    that the table names is there, and so it goes on.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    rest.proxy.lie(status, retry_after=retry_after)
+    wanted: list[tuple[object, ...]] = [(1, 1), (2, 2), (3, 3)]
+    if how == "arrow":
+        _until_committed(table, [(INS, 3, 3)])
+    elif how == "vectors":
+        _until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+        wanted = list(BOTH)
+    else:
+        _until_altered(table)
+        wanted = [(1, 1, 7), (2, 2, 7)]
+    assert rest.proxy.told
+    assert table.rows() == wanted
+    table.columns = ("id", "v", "w") if how == "alter" else table.columns
+    table.commit([(INS, 4, 4, 4)[: 1 + len(table.columns)]])
+    assert table.rows() == [*wanted, (4, 4, 4)[: len(table.columns)]]
+
+
+def _until_committed(table: LakeTable, rows: list[tuple[object, ...]]) -> None:
+    """As a job does it: the same epoch again, if nobody knows whether it is committed."""
+    commit = table.prepared(rows)
+    for _ in range(3):
+        try:
+            table.apply(commit)
+        except SyncError as error:
+            assert error.code in {Code.LAKE_FAILED, Code.LAKE_STARTING}  # noqa: PT017 - whether it is one at all is open
+            time.sleep(0)
+        else:
+            return
+    pytest.fail("it was not committed")
+
+
+def _until_altered(table: LakeTable) -> None:
+    table.epoch += 1
+    alter = ChannelAlter(
+        token=table.token,
+        epoch=table.epoch,
+        fingerprint="added",
+        db=table.db,
+        table=table.name,
+        changes=(AddField(name="w", type=TargetType(name="INT", args=())), FillField(name="w", value="7")),
+        last=LastCommit(epoch=table.borne, snapshot=table.last_snapshot, sequence=table.last_sequence),
+    )
+    for _ in range(3):
+        try:
+            table.lake.alter(alter)
+        except SyncError as error:
+            assert error.code in {Code.LAKE_FAILED, Code.LAKE_STARTING}  # noqa: PT017 - whether it is one at all is open
+        else:
+            return
+    pytest.fail("it was not committed")
