@@ -6,8 +6,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.lake.commit import plain_rows
 from syncmgr.lake.index.keys import FIELD_ID
+from syncmgr.lake.target import plain_rows
 from syncmgr.lake.target.plain_rows import PlainColumns, PlainFiles
 
 SCHEMA = pa.schema(
