@@ -210,7 +210,10 @@ class Connection:
     async def _authenticated(self, hello: Hello) -> Account:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
-                return await self._login.authenticate(hello, again=True)
+                account = await self._login.authenticate(hello, again=True)
+                if account != self.client.account:
+                    self._login.admit(account, further=False)
+                return account
         except (SyncError, TimeoutError) as error:
             await self.refuse(error if isinstance(error, SyncError) else SyncError(Code.READ_TIMEOUT))
             raise ConnectionLost("change of user denied") from error

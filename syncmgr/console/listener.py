@@ -201,12 +201,17 @@ class Listener:
             silent.running.interrupt(Interrupt.CONNECTION)
         return True
 
-    def _admit(self, account: Account) -> None:
-        """Raises TOO_MANY_CONNECTIONS: the last ones are for users who may end others."""
-        limits = self._limits
-        kept = 0 if self._rights(account).is_operator else limits.reserved_connections
-        if self._registry.logged_in >= max(limits.max_connections - kept, 1):
+    def _admit(self, account: Account, further: bool) -> None:  # noqa: FBT001 - as the gate has it
+        """Raises TOO_MANY_CONNECTIONS, TOO_MANY_OF_USER: the last ones are for users who may end others, and of the
+        rest one account has a half.
+        """
+        limits, is_operator = self._limits, self._rights(account).is_operator
+        most = max(limits.max_connections - (0 if is_operator else limits.reserved_connections), 1)
+        if further and self._registry.logged_in >= most:
             raise SyncError(Code.TOO_MANY_CONNECTIONS)
+        own = max(most // 2, 1)
+        if not is_operator and self._registry.of(account) >= own:
+            raise SyncError(Code.TOO_MANY_OF_USER, user=account.name, limit=own)
 
     def _new_id(self) -> int:
         return next(number for number in self._ids if number not in self._registry.connections)

@@ -30,6 +30,10 @@ class Registry:
     def logged_in(self) -> int:
         return sum(connection.client.user is not None for connection in self.connections.values())
 
+    def of(self, account: Account) -> int:
+        """How many connections it has."""
+        return sum(c.client.user is not None and c.client.account == account for c in self.connections.values())
+
     @property
     def questions(self) -> int:
         return self._past_commands + sum(c.client.commands for c in self.connections.values())

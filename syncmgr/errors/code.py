@@ -43,6 +43,7 @@ class Code(Enum):
     PACKET_TOO_LARGE = mysql_numbers.PACKET_TOO_LARGE
     READ_TIMEOUT = mysql_numbers.READ_TIMEOUT
     UNKNOWN_VARIABLE = mysql_numbers.UNKNOWN_VARIABLE
+    TOO_MANY_OF_USER = mysql_numbers.TOO_MANY_OF_USER
     WRONG_ARGUMENTS = mysql_numbers.WRONG_ARGUMENTS
     COLUMNS_DIFFER = mysql_numbers.COLUMNS_DIFFER
     PRIVILEGE_NEEDED = mysql_numbers.PRIVILEGE_NEEDED

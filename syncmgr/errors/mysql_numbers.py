@@ -38,6 +38,12 @@ NO_SUCH_TABLE = Row(1146, "42S02", "Table '{db}.{table}' doesn't exist")
 PACKET_TOO_LARGE = Row(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
 READ_TIMEOUT = Row(1159, "08S01", "Got timeout reading communication packets")
 UNKNOWN_VARIABLE = Row(1193, "HY000", "Unknown system variable '{name}'")
+TOO_MANY_OF_USER = Row(
+    1203,
+    "42000",
+    "User '{user}' already has {limit} connections, half of max_connections in conf/fe.conf, which is all that one "
+    "account may have",
+)
 WRONG_ARGUMENTS = Row(1210, "HY000", "Incorrect arguments to {what}")
 COLUMNS_DIFFER = Row(1222, "21000", "{reason}")
 PRIVILEGE_NEEDED = Row(

@@ -33,7 +33,7 @@ from syncmgr.fe.limits import console_limits
 from syncmgr.fe.places import exposed, jars_dir, name_of, remove, tls_folder
 from syncmgr.fe.runs import Runs
 from syncmgr.fe.sources import Sources
-from syncmgr.host import log_files, log_output
+from syncmgr.host import log_files, log_output, open_files
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
 from syncmgr.host.private import without_secrets
 from syncmgr.lake.opening import OpenLake, open_lake
@@ -61,6 +61,7 @@ class Frontend:
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
         refuse_unfinished(settings.folder("meta_dir"))
+        files = open_files.raised()  # workers inherit it
         worker_process.preload(*(module for kind in KINDS.values() for module in kind.modules))
         self.audit = _logs_of(settings)
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
@@ -83,7 +84,7 @@ class Frontend:
         self._scheduler = self._scheduled(upkeep)
         self._console = Console(
             self,
-            limits=console_limits(settings),
+            limits=console_limits(settings, most_connections=_room_for_clients(settings, files)),
             host=settings.text("query_host"),
             port=settings.number("query_port"),
             tls_folder=tls_folder(settings),
@@ -173,6 +174,17 @@ def _logs_of(settings: Settings) -> log_files.AuditState:
     log_files.set_audit(on=settings.text("audit_log") != "OFF")
     log_output.append_only()
     return log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
+
+
+def _room_for_clients(settings: Settings, files: int) -> int:
+    """How many connections there are files for."""
+    room, wanted = open_files.for_clients(files), settings.number("max_connections")
+    if room < wanted:
+        _warn(
+            f"the console accepts {room} connections instead of max_connections = {wanted}: this process may have "
+            f"{files} files open; raise its hard limit to {2 * wanted} (ulimit -Hn, or LimitNOFILE of systemd)"
+        )
+    return room
 
 
 def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:

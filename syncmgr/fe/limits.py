@@ -35,9 +35,10 @@ def retry_of(settings: JobSettings) -> Retry:
     return replace(COMMIT, times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
 
 
-def console_limits(settings: Settings) -> console.Limits:
+def console_limits(settings: Settings, *, most_connections: int) -> console.Limits:
+    """`most_connections`: for which there are files."""
     return console.Limits(
-        max_connections=settings.number("max_connections"),
+        max_connections=min(settings.number("max_connections"), most_connections),
         max_packet=settings.number("max_allowed_packet"),
         max_statement=settings.number("max_statement_bytes"),
         max_query=settings.number("max_query_bytes"),

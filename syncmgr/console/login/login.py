@@ -54,8 +54,8 @@ class Gate:
     open_verdicts: OpenVerdicts
     places: LoginPlaces
     memory: Memory
-    admit: Callable[[Account], None]
-    """Raises TOO_MANY_CONNECTIONS for one more connection of an account."""
+    admit: Callable[[Account, bool], None]
+    """Raises TOO_MANY_CONNECTIONS, TOO_MANY_OF_USER for a connection of an account, which may be a further one."""
 
 
 class Login:
@@ -90,8 +90,16 @@ class Login:
             await stream.open(None)
         self._gate.places.spoke(connection_id)
         account = await self.authenticate(hello)
-        self._gate.admit(account)
+        self.admit(account, further=True)
         return hello, account
+
+    def admit(self, account: Account, *, further: bool) -> None:
+        """Raises TOO_MANY_CONNECTIONS, TOO_MANY_OF_USER; the audit has that, since the password was right."""
+        try:
+            self._gate.admit(account, further)
+        except SyncError as error:
+            audit.login(user=str(account), host=self._host, error=error.code.number)
+            raise
 
     async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
         """Returns if the password is right. `again`: a change of user, which has no greeting.

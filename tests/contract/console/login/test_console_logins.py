@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pymysql
 import pytest
+from pymysql._auth import scramble_caching_sha2
 
 from syncmgr.console.login import keys
 from syncmgr.console.login.throttle import Throttle
@@ -14,6 +15,7 @@ from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import PASSWORD, Running, running
 
 TOO_MANY = b"\xff\x10\x04"  # 1040
+TOO_MANY_OF_USER = b"\xff\xb3\x04"  # 1203
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +127,12 @@ def test_operators_keep_connections(folder: Path) -> None:
     """The last connections are for root and other operators, who can KILL the rest."""
     with running(folder, password=PASSWORD, max_connections=4, reserved_connections=2, drain_timeout=0.2) as it:
         it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        it.ask("CREATE USER bob IDENTIFIED BY 'wonder'")
         it.ask("CREATE USER olga IDENTIFIED BY 'wonder'")
         it.ask("GRANT NODE_PRIV ON *.* TO olga")
         with ExitStack() as stack:
-            for _ in range(2):
-                stack.enter_context(it.connect(user="alice", password="wonder"))
+            for user in ("alice", "bob"):
+                stack.enter_context(it.connect(user=user, password="wonder"))
             with pytest.raises(pymysql.err.OperationalError, match="1040"):
                 it.connect(user="alice", password="wonder")
             stack.enter_context(it.connect(user="olga", password="wonder"))
@@ -141,3 +144,30 @@ def test_operators_keep_connections(folder: Path) -> None:
             with pytest.raises(pymysql.err.OperationalError, match="1040"):
                 it.connect()
             stack.pop_all()
+
+
+def test_one_account_leaves_connections_to_the_others(folder: Path) -> None:
+    """It has half of those that are not reserved, also by a change of user; then 1203, which the audit has. Operators
+    are not counted.
+    """
+    with running(folder, password=PASSWORD, max_connections=9, reserved_connections=1, drain_timeout=0.2) as it:
+        for user in ("alice", "bob", "olga"):
+            it.ask(f"CREATE USER {user} IDENTIFIED BY 'wonder'")
+        it.ask("GRANT NODE_PRIV ON *.* TO olga")
+        with ExitStack() as stack:
+            for _ in range(4):
+                stack.enter_context(it.connect(user="alice", password="wonder"))
+            with pytest.raises(pymysql.err.OperationalError, match=r"1203.*'alice' already has 4 connections"):
+                it.connect(user="alice", password="wonder")
+            stack.enter_context(it.connect(user="bob", password="wonder"))
+            raw = stack.enter_context(it.raw())
+            raw.write(raw.hello(scramble_caching_sha2(PASSWORD.encode(), raw.greet())))
+            assert (raw.read(), raw.read()[:1]) == (b"\x01\x03", b"\0")
+            raw.sequence = -1
+            raw.write(b"\x11alice\0\0\0\x2d\0caching_sha2_password\0")
+            raw.write(scramble_caching_sha2(b"wonder", raw.switched()))
+            assert (raw.read(), raw.read()[:3]) == (b"\x01\x03", TOO_MANY_OF_USER)
+            assert raw.read() == b""
+            until(lambda: it.console._listener._registry.logged_in == 5, why="its end")
+            for _ in range(4):
+                stack.enter_context(it.connect(user="olga", password="wonder"))
