@@ -86,8 +86,12 @@ class Connection:
         self._gate.places.leave(self.id)
         client.answers.capabilities = hello.capabilities & OFFERED.value
         client.speak(by_collation(hello.collation))
-        if hello.db:
-            await session.use(hello.db)
+        try:
+            if hello.db:
+                await session.use(hello.db)
+        except SyncError as error:
+            audit.login(user=str(client.account), host=client.host, error=error.code.number)
+            raise
         audit.login(user=str(client.account), host=client.host, error=None)
         client.answers.put_ok()
         await self._stream.flush()

@@ -48,7 +48,9 @@ async def process_info(client: Client, _body: bytes, session: Session) -> None:
 
 
 async def process_kill(client: Client, body: bytes, session: Session) -> None:
-    session.kill(Reader(body).uint(4), query=False)
+    number = Reader(body).uint(4)
+    client.show("Kill", f"KILL {number}")
+    session.kill(number, query=False)
     await asyncio.sleep(0)  # if a connection has ended itself, that is its answer
     client.answers.put_ok()
 

@@ -14,7 +14,7 @@ from syncmgr.errors import Code
 from syncmgr.host import log_files
 from tests.support.small_disk import NoMountError, SmallDisk
 from tests.unit.console.frontend import FakeConfig
-from tests.unit.console.running import PASSWORD, Running, running
+from tests.unit.console.running import PASSWORD, Running, id_of, running
 
 REFUSED = Code.AUDIT_FAILED.number
 
@@ -158,3 +158,32 @@ def test_the_state_of_the_audit_is_for_operators(audited: Audited) -> None:
     audited.console.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
     assert audited.console.ask("SHOW STATUS LIKE 'Audit%'", user="alice", password="wonder") == ()
     assert len(audited.console.ask("SHOW STATUS LIKE 'Audit%'", user="norma", password="wonder")) == 3
+
+
+def test_whoever_had_the_right_password_is_in_it(tmp_path: Path) -> None:
+    """Also if the login ended with an error about something else: a guesser would otherwise learn without a trace that
+    a password is right.
+    """
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    with running(tmp_path / "tls", password=PASSWORD, max_connections=2, reserved_connections=1) as it:
+        it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        assert code(lambda: it.connect(user="alice", password="wonder", database="nowhere")) == 1049
+        with it.connect(user="alice", password="wonder"):
+            assert code(lambda: it.connect(user="alice", password="wonder")) == 1040
+    found = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    errors = [line["error"] for line in found if line.get("event") == "login" and line["user"] == "'alice'@'%'"]
+    assert errors == [1049, None, 1040]
+
+
+def test_a_command_that_ends_a_connection_is_in_it(tmp_path: Path) -> None:
+    """Like the statement KILL."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    with running(tmp_path / "tls") as it, it.raw() as raw, it.connect() as victim:
+        raw.log_in()
+        number = id_of(victim)
+        assert raw.command(b"\x0c" + number.to_bytes(4, "little"))[:1] == b"\0"
+    found = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    [line] = [line for line in found if line.get("command") == "Kill"]
+    assert (line["user"], line["statement"], line["error"]) == ("'root'@'%'", f"KILL {number}", None)
