@@ -179,7 +179,9 @@ class SourceTables(Protocol):
         """Where its changes end now."""
 
     def named(self, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
-        """The tables of the families that statements after a place create, as far as a brief look sees."""
+        """The tables of the families that statements after a place create, as far as a brief look sees: under their
+        last names, also if they were dropped again.
+        """
 
 
 class Source(Protocol):

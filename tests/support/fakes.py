@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlRecord
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, LastCommit
+from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, LastCommit
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.snapshot.chunk import ChunkPlan
@@ -242,7 +243,10 @@ class MemoryLake:
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
+        self.uuid = "memory"
+        self.is_dropped = False
         self.epochs: list[int] = []
+        self.emptied: set[int] = set()  # epochs
         self.sequence: list[int] = []
         self.chunks: dict[tuple[str, int], int] = {}  # plan and number: rows
         self.broken: SyncError | None = None
@@ -257,8 +261,28 @@ class MemoryLake:
         if self.broken is not None:
             raise self.broken
 
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        """Its columns stay: it holds rows of two, and a channel of these reads and writes no other."""
+        dropped = next((change for change in alter.changes if isinstance(change, DropTable)), None)
+        if dropped is not None:
+            passed_over = self.is_dropped or dropped.uuid != self.uuid
+            self.is_dropped = self.is_dropped or not passed_over
+            return ChannelCommitted(snapshot=None, passed_over=passed_over)
+        last = self.epochs[-1] if self.epochs else 0
+        if last > alter.epoch:
+            raise SyncError(Code.FENCED, table=alter.table, found=last, epoch=alter.epoch)
+        if last < alter.epoch:
+            self.epochs.append(alter.epoch)
+            if any(isinstance(change, EmptyTable) for change in alter.changes):
+                self.rows.clear()
+                self.emptied.add(alter.epoch)
+        snapshot = alter.epoch if alter.epoch in self.emptied else None
+        return ChannelCommitted(snapshot=snapshot, passed_over=last == alter.epoch)
+
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         self.before_commit(commit)
+        if self.is_dropped:
+            raise SyncError(Code.NO_SUCH_TABLE, db=commit.db, table=commit.table)
         if commit.chunk is not None:
             return self._commit_chunk(commit, commit.chunk)
         if self.epochs and self.epochs[-1] >= commit.epoch:

@@ -15,7 +15,7 @@ from syncmgr.job.types.schema import TargetTable
 @dataclass
 class MemoryTables:
     """`away`: it does not answer. `full_after`: how many tables it has room for. `second_names`: the tables that they
-    are names of, by label.
+    are names of, by label. `committed`: the snapshots of each table, oldest first.
     """
 
     there: dict[tuple[str, str], TargetTable] = field(default_factory=dict)
@@ -24,6 +24,7 @@ class MemoryTables:
     away: SyncError | None = None
     full_after: int = 99
     second_names: dict[str, tuple[str, str]] = field(default_factory=dict)
+    committed: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def ready(self) -> None:
         if self.away is not None:
@@ -51,7 +52,7 @@ class MemoryTables:
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         self.describe(db, table)
-        return frozenset()
+        return frozenset(self.committed.get((db, table), ()))
 
     def is_other(self, db: str, table: str, token: str, last_snapshot: int) -> bool:
         self.describe(db, table)

@@ -138,6 +138,10 @@ class LakeTable:
         iceberg = self.lake.iceberg()
         return iceberg.token(iceberg.load(self.db, self.name), token_property(self.token))
 
+    @property
+    def uuid(self) -> str:
+        return self.lake.tables.describe(self.db, self.name).uuid
+
     def commit(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommitted:
         return self.apply(self.prepared(*segments))
 

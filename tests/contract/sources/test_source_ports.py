@@ -11,6 +11,7 @@ import pytest
 
 from syncmgr.config import settings
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.handshake import never
@@ -38,6 +39,8 @@ class Bench(Protocol):
     def create(self, *names: str) -> None:
         """Tables `(id BIGINT PRIMARY KEY, note VARCHAR(20))`."""
 
+    def rename(self, old: str, new: str) -> None: ...
+    def drop(self, name: str) -> None: ...
     def write(self, name: str, *ids: int) -> None:
         """A transaction that inserts rows."""
 
@@ -60,11 +63,21 @@ class InFolder:
         ]
         tables = [{"db": self.db, "name": name, "columns": columns} for name in names]
         (self._folder / "tables.json").write_text(json.dumps(tables))
+        for name in names:
+            self._append({"table": [None, [self.db, name]]})
+
+    def rename(self, old: str, new: str) -> None:
+        self._append({"table": [[self.db, old], [self.db, new]]})
+
+    def drop(self, name: str) -> None:
+        self._append({"table": [[self.db, name], None]})
 
     def write(self, name: str, *ids: int) -> None:
-        changes = [[[self.db, name], 0, {"id": each, "note": None}] for each in ids]
+        self._append([[[self.db, name], 0, {"id": each, "note": None}] for each in ids])
+
+    def _append(self, line: object) -> None:
         with (self._folder / "changes.jsonl").open("a") as file:
-            file.write(json.dumps(changes) + "\n")
+            file.write(json.dumps(line) + "\n")
 
     def read(self, chunk: ChunkRows) -> list[int]:
         return [int(each) for each in rows_in(chunk)["id"].to_pylist()]
@@ -81,6 +94,12 @@ class OnServer:
         self._server.run(
             *(f"CREATE TABLE {self.db}.{name} (id BIGINT PRIMARY KEY, note VARCHAR(20))" for name in names)
         )
+
+    def rename(self, old: str, new: str) -> None:
+        self._server.run(f"RENAME TABLE {self.db}.{old} TO {self.db}.{new}")
+
+    def drop(self, name: str) -> None:
+        self._server.run(f"DROP TABLE {self.db}.{name}")
 
     def write(self, name: str, *ids: int) -> None:
         values = ", ".join(f"({each}, NULL)" for each in ids)
@@ -164,6 +183,29 @@ def test_the_end_moves_with_each_transaction(bench: Bench) -> None:
     after = tables.end()
     assert after != before
     assert rows_of(bench).snapshot().end() == after
+
+
+def all_of(bench: Bench, exclude: tuple[tuple[str, str], ...] = ()) -> DatabasePattern:
+    return DatabasePattern(db=bench.db, exclude=exclude)
+
+
+def test_the_tables_named_after_a_place_are_those_that_came(bench: Bench) -> None:
+    """Not those of before, also if they got rows or another name; each under its last name, also if it is gone by then:
+    whoever looks at it finds that out.
+    """
+    bench.create("a", "b")
+    tables = tables_of(bench)
+    start = tables.end()
+    bench.write("a", 1)
+    bench.rename("b", "older")
+    bench.create("c", "d", "e", "_d_gho")
+    bench.write("c", 1)
+    bench.rename("d", "renamed")
+    bench.drop("e")
+    assert tables.named(start, [all_of(bench)]) == {(bench.db, "c"), (bench.db, "renamed"), (bench.db, "e")}
+    assert tables.named(start, [all_of(bench, ((bench.db, "c"),))]) == {(bench.db, "renamed"), (bench.db, "e")}
+    assert tables.named(start, [DatabasePattern(db="another")]) == frozenset()
+    assert tables.named(tables.end(), [all_of(bench)]) == frozenset()
 
 
 @pytest.mark.parametrize("wanted", [3, 1000])

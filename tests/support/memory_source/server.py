@@ -51,10 +51,21 @@ class Folder:
         }
 
     def transactions(self, after: int = 0) -> list[list[Change]]:
-        lines = (self._path / FILE).read_text().splitlines()[after:]
+        """A table that comes is one without rows."""
         return [
-            [Change(tuple(table), ChangeKind(kind), row) for table, kind, row in json.loads(each)] for each in lines
+            [] if isinstance(each, dict) else [Change(tuple(table), ChangeKind(kind), row) for table, kind, row in each]
+            for each in self._lines(after)
         ]
+
+    def renamed(self, after: int) -> Iterator[tuple[Table | None, Table | None]]:
+        """The tables that came, went or changed their names, each with its old name and its new one."""
+        for each in self._lines(after):
+            if isinstance(each, dict):
+                old, new = each["table"]
+                yield old and tuple(old), new and tuple(new)
+
+    def _lines(self, after: int) -> list[Any]:
+        return [json.loads(each) for each in (self._path / FILE).read_text().splitlines()[after:]]
 
     def end(self) -> Position:
         return Position(file=FILE, offset=len(self.transactions()), created=1)

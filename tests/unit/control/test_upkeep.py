@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
@@ -10,24 +10,17 @@ from syncmgr.control.upkeep import TargetUpkeep
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId, SyncJob
-from tests.unit.job.factories import make_job
+from tests.support.memory_tables import databases
+from tests.support.memory_upkeep import MemoryUpkeep
+from tests.unit.job.factories import make_job, make_target
 
 
-@dataclass
-class Targets:
-    """A lake in which some tables fail, and what was done to the others."""
-
-    failing: dict[str, Exception] = field(default_factory=dict)
-    done: list[str] = field(default_factory=list)
-    serves: bool = True
-
-    def upkeep(self, _db: str, table: str) -> None:
-        if table in self.failing:
-            raise self.failing[table]
-        self.done.append(table)
-
-    def expire(self, db: str, table: str, kept: Kept) -> None:
-        self.upkeep(db, table)
+def targets(**failing: Exception) -> MemoryUpkeep:
+    """A lake in which some tables fail."""
+    tables = databases("demo")
+    for name in "abc":
+        tables.create_table(make_target(db="demo", name=name), for_job=False)
+    return MemoryUpkeep(tables, failing=failing)
 
 
 class OneJob:
@@ -50,7 +43,7 @@ class OneJob:
         return Kept()
 
 
-def upkeep_of(lake: Targets) -> TargetUpkeep:
+def upkeep_of(lake: MemoryUpkeep) -> TargetUpkeep:
     return TargetUpkeep(lake, OneJob(), lambda _job: False, lambda: 60.0)  # type: ignore[arg-type]
 
 
@@ -63,11 +56,11 @@ def test_metadata_that_do_not_answer_are_not_logged_at_each_tick(
     def down(*_: object, **__: object) -> None:
         raise SyncError(Code.META_DOWN, reason="away")
 
-    lake = Targets(failing={"a": SyncError(Code.META_DOWN, reason="away")})
+    lake = targets(a=SyncError(Code.META_DOWN, reason="away"))
     with caplog.at_level(logging.DEBUG):
         work(upkeep_of(lake))  # type: ignore[operator]
         monkeypatch.setattr(OneJob, "all", down)
-        work(upkeep_of(Targets()))  # type: ignore[operator]
+        work(upkeep_of(targets()))  # type: ignore[operator]
     assert caplog.messages == []
 
 
@@ -77,7 +70,7 @@ def test_a_table_that_fails_keeps_no_other_from_its_turn(
     work: object, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever one table meets is logged, and the tick goes on with the tables after it."""
-    lake = Targets(failing={"b": error})
+    lake = targets(b=error)
     with caplog.at_level(logging.WARNING):
         work(upkeep_of(lake))  # type: ignore[operator]
     assert sorted(lake.done) == ["a", "c"]
@@ -86,7 +79,7 @@ def test_a_table_that_fails_keeps_no_other_from_its_turn(
 
 def test_a_failure_is_shown_until_the_next_success() -> None:
     """Of its own table alone, with what failed: an operator does not read the log of a job that goes on."""
-    lake = Targets(failing={"b": SyncError(Code.LAKE_FAILED, reason="a reason")})
+    lake = targets(b=SyncError(Code.LAKE_FAILED, reason="a reason"))
     upkeep, [job] = upkeep_of(lake), OneJob().all(live=True)
     db = job.channels[0].target_db
     upkeep.upkeep()
@@ -102,6 +95,6 @@ def test_a_failure_is_shown_until_the_next_success() -> None:
 
 def test_nothing_is_tried_while_the_lake_starts() -> None:
     """So it is for every table."""
-    lake = Targets(failing={"b": SyncError(Code.LAKE_STARTING, reason="a reason")})
+    lake = targets(b=SyncError(Code.LAKE_STARTING, reason="a reason"))
     upkeep_of(lake).upkeep()
     assert len(lake.done) == 1

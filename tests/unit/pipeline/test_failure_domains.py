@@ -81,7 +81,7 @@ class Tables:
 
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         self.altered.append((alter.token, dict(self.tables[alter.token].rows)))
-        return ChannelCommitted(snapshot=None)
+        return self.tables[alter.token].alter(alter)
 
 
 def run_options(folder: Path, **changes: Any) -> RunOptions:

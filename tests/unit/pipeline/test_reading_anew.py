@@ -66,8 +66,7 @@ class Anew:
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         assert alter.changes == (EmptyTable(),)
         self.altered.append(dict(self.tables[alter.token].rows))
-        self.tables[alter.token].rows = {}
-        return ChannelCommitted(snapshot=None)
+        return self.tables[alter.token].alter(alter)
 
 
 def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:

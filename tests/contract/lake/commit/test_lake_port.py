@@ -8,15 +8,16 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelCommit, LastCommit
+from syncmgr.job.ddl.lake_change import AddField, CommentField, DropTable, EmptyTable
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, OpenRows, ReadRows
-from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
 from syncmgr.lake.port import Chunks, Commits
 from tests.support.chunk_reads import ReadHere
 from tests.support.fakes import MemoryLake
-from tests.support.spark_session import SPARK, LakeTable
+from tests.support.spark_session import SPARK, LakeTable, changes_of
 
 INS, UPD, DEL = ChangeKind
 COLUMNS = ("id", "version")
@@ -28,6 +29,10 @@ class MemoryTable(LakeTable):
     @property
     def borne(self) -> int:
         return self.memory.epochs[-1] if self.memory.epochs else 0
+
+    @property
+    def uuid(self) -> str:
+        return self.memory.uuid
 
     @property
     def memory(self) -> MemoryLake:
@@ -178,3 +183,55 @@ def test_a_chunk_that_nobody_reads_is_given_up_without_effect(table: LakeTable, 
     assert chunks.commit(first).passed_over
     chunks.commit(chunk(table, 2))
     assert len(table.rows()) == 20
+
+
+def test_a_statement_is_in_once(table: LakeTable, commits: Commits) -> None:
+    """Who brings it again is told so; rows stay as they are, and rows of the next epoch follow."""
+    table.commit([(INS, 1, 1)])
+    change = changes_of(table, AddField(name="note", type=TargetType(name="INT")), CommentField(name="id", comment="x"))
+    assert commits.alter(change) == ChannelCommitted(snapshot=None)
+    assert commits.alter(change) == ChannelCommitted(snapshot=None, passed_over=True)
+    assert table.borne == change.epoch
+    table.commit([(UPD, 1, 2)])
+    assert table.rows("id, version") == [(1, 2)]
+
+
+def test_an_emptied_table_has_only_later_rows(table: LakeTable, commits: Commits) -> None:
+    """The rows that come again after a crash find it empty, or with what came after the statement, once."""
+    table.commit([(INS, 1, 1), (INS, 2, 1)])
+    change = changes_of(table, EmptyTable())
+    done = commits.alter(change)
+    assert table.rows() == []
+    assert done.snapshot is not None
+    table.last_snapshot = done.snapshot
+    again = commits.alter(change)
+    assert (again.snapshot, again.passed_over) == (done.snapshot, True)
+    table.commit([(INS, 2, 7)])
+    assert table.rows() == [(2, 7)]
+
+
+def test_a_statement_of_an_earlier_epoch_is_fenced(table: LakeTable, commits: Commits) -> None:
+    """Another frontend has gone on by then: it is not done to later rows."""
+    table.commit([(INS, 1, 1)])
+    change = changes_of(table, EmptyTable())
+    commits.alter(change)
+    table.commit([(INS, 2, 1)])
+    with pytest.raises(SyncError) as refused:
+        commits.alter(change)
+    assert refused.value.code is Code.FENCED
+    assert refused.value.context["found"] == table.borne
+    assert table.rows() == [(2, 1)]
+
+
+def test_a_table_is_dropped_once_and_no_other_of_its_name(table: LakeTable, commits: Commits) -> None:
+    """By its uuid: one that has the name by now stays; afterwards there is none for rows."""
+    table.commit([(INS, 1, 1)])
+    other, its_own = (changes_of(table, DropTable(uuid=uuid)) for uuid in ("another", table.uuid))
+    late = table.prepared([(INS, 2, 1)])
+    assert commits.alter(other) == ChannelCommitted(snapshot=None, passed_over=True)
+    assert table.rows() == [(1, 1)]
+    assert commits.alter(its_own) == ChannelCommitted(snapshot=None)
+    assert commits.alter(its_own) == ChannelCommitted(snapshot=None, passed_over=True)
+    with pytest.raises(SyncError) as refused:
+        commits.commit(late)
+    assert refused.value.code is Code.NO_SUCH_TABLE
