@@ -104,12 +104,16 @@ class World:
         """The frontend dies at the point that a statement leads to; the client loses its connection, or is answered.
         It dies again while it recovers from that.
         """
+        self.die_once(point, statement)
+        self.fe.start().kill()
+        self.fe.start()
+
+    def die_once(self, point: CrashPoint, statement: str) -> None:
+        """Without a start after that."""
         self.fe.arm(point)
         with contextlib.suppress(pymysql.err.OperationalError):
             self.fe.sql(statement)
         self.fe.await_death(point)
-        self.fe.start().kill()
-        self.fe.start()
 
     def laggards(self) -> dict[str, Any]:
         behind: dict[str, Any] = self.fe.job("dying")["Status"]["behind"]
@@ -160,15 +164,18 @@ def dying(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Dying]:
 
 
 def test_death_of_worker_and_frontend_loses_and_doubles_nothing(dying: Dying) -> None:
-    """The worker dies at each of its points while the JVM stays; then the frontend at the three that matter most, at
-    two of them while it recovers from the death before. The lake equals the source, no row was missed.
+    """The worker dies at each of its points while the JVM stays; then the frontend in a pause, whose answer is lost, at
+    the three points of a commit that matter most, and after a compaction, always while it recovers from the death
+    before. The lake equals the source, no row was missed.
     """
-    world = dying()
+    world = dying(upkeep_interval_second=0.5)
     _kill_workers(world)
     world.compare()
-    world.fe.arm(CrashPoint.INTENT_STORED)
-    world.fe.await_death(CrashPoint.INTENT_STORED)
-    for point in (CrashPoint.TABLE_COMMITTED, CrashPoint.EPOCH_STORED):
+    world.die_once(CrashPoint.PAUSE_STORED, "PAUSE SYNC JOB dying.job1")
+    world.fe.start()
+    assert world.state() == "PAUSED"
+    world.die_once(CrashPoint.RESUME_STORED, "RESUME SYNC JOB dying.job1")
+    for point in (CrashPoint.INTENT_STORED, CrashPoint.TABLE_COMMITTED, CrashPoint.EPOCH_STORED, CrashPoint.COMPACTED):
         world.fe.die_at(point)
     world.fe.start()
     world.compare()
