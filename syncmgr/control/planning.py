@@ -87,7 +87,10 @@ class Planner:
         ]
         self.check_exact_points(wanted, [channel for channel, _ in planned])
         return Plan(
-            channels=tuple(replace(channel, known_at=inspected.known_at) for channel, _ in planned),
+            channels=tuple(
+                replace(channel, history=replace(channel.history, known_at=inspected.known_at))
+                for channel, _ in planned
+            ),
             inspected=inspected,
             made=tuple(made.values()),
             takes_snapshot=wanted.takes_snapshot,

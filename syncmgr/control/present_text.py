@@ -26,7 +26,7 @@ def present_text(job: SyncJob) -> str:
     if Can.TELL_TABLES not in job.source.can:
         return job.statement
     statement = statement_of(job)
-    there = [channel for channel in job.channels if channel.is_read and not channel.source_dropped]
+    there = [channel for channel in job.channels if channel.history.is_read and not channel.history.source_dropped]
     moved = [channel for channel in there if not any(_gives(node, job.db, channel) for node in statement.channels)]
     if not moved:
         return job.statement

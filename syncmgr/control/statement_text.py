@@ -90,8 +90,10 @@ def _joining(job: SyncJob, node: Tables | Shards, table: tuple[str, str]) -> Joi
     if filling is None:
         return Joining(table=name, add=add)
     source = Name(db=filling.source.db, name=filling.source.name).sql()
-    left = {(shadow.db, shadow.name) for shadow in filling.shadows if shadow.left}
-    return Joining(table=name, add=add, filled_by=source, is_successor=filling.stopped is not None and table in left)
+    left = {(shadow.db, shadow.name) for shadow in filling.history.shadows if shadow.left}
+    return Joining(
+        table=name, add=add, filled_by=source, is_successor=filling.history.stopped is not None and table in left
+    )
 
 
 def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:

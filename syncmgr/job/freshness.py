@@ -58,8 +58,8 @@ def of_table(
     """Of a table whose oldest waiting change has the source time `waits`; `job`: of what its job has read and
     committed. `stale`: if it is being read, as that Load says. None: its rows were never complete, or it is not known.
     """
-    if channel.stopped is not None:
-        return channel.stopped.synced_until
+    if channel.history.stopped is not None:
+        return channel.history.stopped.synced_until
     return oldest([job, *(at for at in (stale, waits) if at is not None)])
 
 

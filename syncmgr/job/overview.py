@@ -89,7 +89,7 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     resyncing = token in facts.resyncing
     stale = facts.resyncing[token] if resyncing else None if load is None else load.stale
     stored = resting(
-        stop=channel.stopped,
+        stop=channel.history.stopped,
         rows=Rows(replaces=True, begun=False) if resyncing else rows_of(channel, load),
         begun_at=None if load is None or resyncing else load.begun_at,
         waits=waits,
@@ -176,7 +176,9 @@ def with_trouble(job: SyncJob, unstored: FailMsg | None) -> SyncJob:
 def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
     """Including what its run is about to report: a table is stored as stopped before Msg says so."""
     shown = [(table.channel, table.shown) for table in tables if table.shown.state is ChannelState.STOPPED]
-    found = standstill([replace(each, stopped=Stop(reason=of.reason or "")) for each, of in shown])
+    found = standstill(
+        [replace(each, history=replace(each.history, stopped=Stop(reason=of.reason or ""))) for each, of in shown]
+    )
     is_due = job.fail is None or (job.fail.code in STOPPED_TABLES and job.fail.message != str(found))
     if found is None or not is_due or job.state is not JobState.RUNNING:
         return job

@@ -171,7 +171,8 @@ def redescribe(connection: Connection, channel: ChannelDescription) -> None:
     """What a channel is for the run; RESYNC's changes made meanwhile are newer, except whether it is stopped."""
     stored = connection.execute(select(CHANNELS).where(CHANNELS.c.token == channel.token)).one()
     if is_renewed(stored):
-        channel = replace(codec.channel_of(stored.description), stopped=channel.stopped)
+        renewed = codec.channel_of(stored.description)
+        channel = replace(renewed, history=replace(renewed.history, stopped=channel.history.stopped))
     describe(connection, (channel,))
 
 

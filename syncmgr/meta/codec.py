@@ -6,7 +6,7 @@ Must not know: tables, connections.
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -15,7 +15,15 @@ from cryptography.fernet import Fernet, InvalidToken
 from mysqlddl.words import Modes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, PastDdl, Reshaped, Shadow
+from syncmgr.job.channel.description import (
+    ChannelDescription,
+    ChannelHistory,
+    Listed,
+    MappedColumn,
+    PastDdl,
+    Reshaped,
+    Shadow,
+)
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import Prepared, StagedFile
@@ -83,11 +91,15 @@ def source_of(stored: Json, vault: Vault) -> SourceDescription:
 
 # fields of a channel that are stored under the names of the first version
 _STORED: Final = {"takes_new_columns": "follows", "kept_columns": "left", "source_dropped": "gone"}
+_HISTORY: Final = tuple(each.name for each in fields(ChannelHistory))
 _PRESENT: Final = {stored: name for name, stored in _STORED.items()}
 
 
 def channel_json(channel: ChannelDescription) -> Json:
-    return {_STORED.get(name, name): value for name, value in asdict(channel).items()}
+    """The history's fields beside the others, as all versions store them."""
+    facts = asdict(channel)
+    facts |= facts.pop("history")
+    return {_STORED.get(name, name): value for name, value in facts.items()}
 
 
 def channel_of(stored: Json) -> ChannelDescription:
@@ -95,16 +107,23 @@ def channel_of(stored: Json) -> ChannelDescription:
     lists = {name: tuple(stored[name]) for name in ("keys", "source_keys", "reads")}
     made = {
         "columns": tuple(MappedColumn(**column) for column in stored["columns"]),
-        "kept_columns": tuple(stored.get("kept_columns", ())),
         "places": tuple(Listed(**each) for each in stored.get("places", ())),
         "source": _table_of(stored["source"]),
+        "history": _history_of({name: stored.pop(name) for name in _HISTORY if name in stored}),
+    }
+    return ChannelDescription(**(stored | lists | made))
+
+
+def _history_of(stored: Json) -> ChannelHistory:
+    made = {
+        "kept_columns": tuple(stored.get("kept_columns", ())),
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
         "after": None if stored.get("after") is None else position_of(stored["after"]),
         "known_at": None if stored.get("known_at") is None else position_of(stored["known_at"]),
         "stopped": _stop_of(stored.get("stopped")),
         "reshaped": Reshaped(**stored.get("reshaped", {})),
     }
-    return ChannelDescription(**(stored | lists | made))
+    return ChannelHistory(**(stored | made))
 
 
 def _stop_of(stored: Json | str | None) -> Stop | None:

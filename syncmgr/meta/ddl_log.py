@@ -66,7 +66,11 @@ class DdlLog:
     def cure(self, job_id: JobId, tokens: Collection[str]) -> None:
         """These tables, which statements may have stopped, are read on; except those that are stopped by now."""
         with self._writing() as connection:
-            read = [channel for channel in channels.of(connection, [job_id]).get(job_id, ()) if channel.stopped is None]
+            read = [
+                channel
+                for channel in channels.of(connection, [job_id]).get(job_id, ())
+                if channel.history.stopped is None
+            ]
             labels = [channel.source.label for channel in read if channel.token in tokens]
             mine = (DDL.c.job_id == job_id) & DDL.c.table_name.in_(labels)
             stopped = update(DDL).where(mine, DDL.c.state == DdlState.STOPPED.value)

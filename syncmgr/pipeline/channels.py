@@ -53,13 +53,17 @@ class Channels:
                     learned = replace(channel, source=told)
                     self._ledger.learn(token, told)
                 case Reshaped():
-                    learned = replace(channel, reshaped=told)
+                    learned = replace(channel, history=replace(channel.history, reshaped=told))
                     self._ledger.describe(learned)
             self.now = tuple(learned if c is channel else c for c in self.now)
 
     def doubt(self, tokens: Collection[str]) -> None:
         """What was never compared is compared in the next process, too."""
-        told = {c.token: replace(c, nameless=c.token in tokens) for c in self.now if self.is_read(c)}
+        told = {
+            c.token: replace(c, history=replace(c.history, nameless=c.token in tokens))
+            for c in self.now
+            if self.is_read(c)
+        }
         for channel in [c for c in self.now if told.get(c.token, c) != c]:
             self._ledger.describe(told[channel.token])
         self.now = tuple(told.get(c.token, c) for c in self.now)
@@ -84,7 +88,7 @@ class Channels:
             return False
         now = time.time()
         stop = stop_of(error, since=now, synced_until=self._synced_until_of(channel))
-        stopped = replace(channel, stopped=stop)
+        stopped = replace(channel, history=replace(channel.history, stopped=stop))
         self._ledger.describe(stopped)
         self._standings.change(channel.token, partial(channel_state.stopped, stop=stop, at=now))
         self._become(tuple(stopped if each is channel else each for each in self.now))
@@ -113,20 +117,20 @@ class Channels:
         return advised(error, kind)
 
     def is_read(self, channel: ChannelDescription) -> bool:
-        return not channel.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT
+        return not channel.history.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT
 
     def has_begun(self, channel: ChannelDescription, at: Position) -> bool:
         """Whether what is directly before that place of the source's history is a change of this channel. What is
         before the point of a table without a key came with its rows, even a TRUNCATE.
         """
-        after = self.points().get(channel.token, channel.after)
-        return self.is_read(channel) and not replace(channel, after=after).skips(at)
+        after = self.points().get(channel.token, channel.history.after)
+        return self.is_read(channel) and not replace(channel.history, after=after).skips(at)
 
     def are_consistent(self, end: Position) -> bool:
         """Until the binlog has delivered what the snapshot saw, the rows are no state of the source; nor with a table
         that is no longer read.
         """
-        return self._snapshot.whole(end) and not any(channel.stopped for channel in self.now)
+        return self._snapshot.whole(end) and not any(channel.history.stopped for channel in self.now)
 
     def points(self) -> Mapping[str, Position]:
         """By token, where the changes of tables without a key begin."""
@@ -136,4 +140,4 @@ class Channels:
         read = [channel for channel in self.now if self.is_read(channel)]
         assert len({(c.source.db, c.source.name) for c in read}) == len(read), "each table has one channel"
         points = self.points()
-        return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.after)) for c in read)
+        return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.history.after)) for c in read)

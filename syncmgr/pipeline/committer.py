@@ -164,7 +164,7 @@ class Committer:
         effect on the table, and may have found another target than the one it was decided for.
         """
         tokens = frozenset() if epoch.ddl is None else epoch.ddl.concerned - epoch.ddl.dropped
-        return epoch.passing_over({t for t in tokens if self._channels[t].skips(epoch.end) and self._renews(t)})
+        return epoch.passing_over({t for t in tokens if self._channels[t].history.skips(epoch.end) and self._renews(t)})
 
     def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
         """All channels that are not behind, in parallel; every one has ended when this returns or raises.
@@ -193,7 +193,7 @@ class Committer:
         return committed, failed
 
     def _may_commit(self, token: str, epoch: Epoch) -> bool:
-        skipped = self._channels[token].skips(epoch.end)
+        skipped = self._channels[token].history.skips(epoch.end)
         return verdict(self._standings[token], staged=True, skipped=skipped) is Verdict.COMMIT
 
     def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted] | None:
@@ -201,7 +201,7 @@ class Committer:
         return None if self._is_held(token, epoch.end) else self._begin(token, epoch)
 
     def _is_held(self, token: str, end: Position) -> bool:
-        return held(self._standings[token], skipped=self._channels[token].skips(end))
+        return held(self._standings[token], skipped=self._channels[token].history.skips(end))
 
     def _begin(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
         progress = self._ledger.progress()[token]
@@ -215,7 +215,7 @@ class Committer:
     def _came(self, token: str, epoch: Epoch) -> bool:
         channel = self._channels[token]
         point = None if channel.keys else self._points().get(token)
-        return channel.skips(epoch.end) or (point is not None and has_passed(point, epoch.end))
+        return channel.history.skips(epoch.end) or (point is not None and has_passed(point, epoch.end))
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """First examines what an earlier process left of the table, or after a failure anyone else: it may come from

@@ -62,7 +62,7 @@ class DdlFollowing:
         try:
             channels = [channel for channel in now if self._channels.has_begun(channel, met.epoch.end)]
             self._refuse_reshaped(met, channels)
-            met_not = [channel for channel in now if channel not in channels and not channel.dropped]
+            met_not = [channel for channel in now if channel not in channels and not channel.history.dropped]
             rules = replace(self._options.rules, held=frozenset((c.source.db, c.source.name) for c in met_not))
             return settle(self._ledger.settled(met.epoch.end), met.said, channels, rules)
         except SyncError as error:

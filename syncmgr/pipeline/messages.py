@@ -50,14 +50,14 @@ class WorkerChannel:
             source_keys=channel.source_keys,
             append_on_change=rules.append_on_change,
             places=channel.places,
-            shadows=channel.shadows,
+            shadows=channel.history.shadows,
             values=rules_of(channel, rules.describe, rules.on_value_error, rules.append_on_change),
             after=after,
-            known_at=channel.known_at,
+            known_at=channel.history.known_at,
             complete=channel.takes_new_columns and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
-            nameless=channel.nameless,
-            gone=channel.source_dropped,
-            reshaped=channel.reshaped,
+            nameless=channel.history.nameless,
+            gone=channel.history.source_dropped,
+            reshaped=channel.history.reshaped,
         )
 
 

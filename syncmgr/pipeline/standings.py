@@ -25,7 +25,9 @@ class Standings:
         self._lock = threading.Lock()
         self._tables = {channel.token: channel.source.label for channel in channels}
         self._known = {
-            channel.token: resting(stop=channel.stopped, rows=rows_of(channel, loads.get(channel.token), begun=False))
+            channel.token: resting(
+                stop=channel.history.stopped, rows=rows_of(channel, loads.get(channel.token), begun=False)
+            )
             for channel in channels
         }
 

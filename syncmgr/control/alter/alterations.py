@@ -66,13 +66,13 @@ class Alterations:
         is_paused = job.state in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
         if is_paused and self._store.ddl.settle(job.id, node.instead):
             return
-        stopped = ", ".join(channel.source.label for channel in job.channels if channel.stopped is not None)
+        stopped = ", ".join(channel.source.label for channel in job.channels if channel.history.stopped is not None)
         more = f"; ALTER SYNC JOB ... RESYNC TABLE brings back what is not read any more: {stopped}" if stopped else ""
         raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name).saying(more)
 
     def let_go(self, job: SyncJob) -> bool:
         """Channels whose targets were dropped with their sources leave a job without a run; False: it has no other."""
-        dropped = [channel for channel in job.channels if channel.dropped]
+        dropped = [channel for channel in job.channels if channel.history.dropped]
         if dropped and len(dropped) < len(job.channels):
             self._store.jobs.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])
         return len(dropped) < len(job.channels)

@@ -35,7 +35,11 @@ class Arrivals:
     @property
     def joining(self) -> Joining:
         """Their changes count from the place at which they were examined; what is before it comes with their rows."""
-        channels = (replace(channel, after=plan.inspected.start) for plan in self.plans for channel in plan.channels)
+        channels = (
+            replace(channel, history=replace(channel.history, after=plan.inspected.start))
+            for plan in self.plans
+            for channel in plan.channels
+        )
         return Joining(channels=tuple(channels), loading=frozenset().union(*(plan.loading for plan in self.plans)))
 
     @property

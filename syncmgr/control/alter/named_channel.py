@@ -30,7 +30,7 @@ def resynced(job: SyncJob, table: Name) -> ChannelDescription:
         return channel_of(job, table)
     except SyncError:
         all_stand = job.state is JobState.PAUSED_BY_ERROR
-        found = [c for c in job.channels if (all_stand or c.stopped is not None) and _had(c, table)]
+        found = [c for c in job.channels if (all_stand or c.history.stopped is not None) and _had(c, table)]
         if len(found) != 1:
             raise
         return found[0]
@@ -40,7 +40,9 @@ def place(channel: ChannelDescription, table: Name) -> Table:
     """Where the table in question is."""
     if channel.source.name == table.name and table.db in {None, channel.source.db}:
         return source_name(channel)
-    return next((s.db, s.name) for s in channel.shadows if s.left and s.name == table.name and table.db in {None, s.db})
+    return next(
+        (s.db, s.name) for s in channel.history.shadows if s.left and s.name == table.name and table.db in {None, s.db}
+    )
 
 
 def leaves_name(job: SyncJob, table: Name) -> bool:
@@ -54,7 +56,7 @@ def source_name(channel: ChannelDescription) -> Table:
 
 
 def _had(channel: ChannelDescription, table: Name) -> bool:
-    return any(s.left and s.name == table.name and table.db in {None, s.db} for s in channel.shadows)
+    return any(s.left and s.name == table.name and table.db in {None, s.db} for s in channel.history.shadows)
 
 
 def refuse_cancelled(job: SyncJob) -> None:

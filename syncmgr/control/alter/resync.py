@@ -88,7 +88,7 @@ class Resyncs:
         if node.where is None and not channel.keys:
             self._planner.check_exact(job.source, [replace(channel.source, db=name[0], name=name[1])])
         target = self._catalog.table(channel.target_db, channel.target)
-        is_asked = channel.stopped is None if node.where is not None else not self._is_left(job, channel)
+        is_asked = channel.history.stopped is None if node.where is not None else not self._is_left(job, channel)
         found = LookedAt(target=target, is_other=self._is_other(job, channel, target) if is_asked else None)
         if node.where is not None or not self._is_renewed(job, channel, found):
             return found
@@ -108,7 +108,7 @@ class Resyncs:
         try:
             return self._inspect(source, [name])
         except SyncError as error:
-            left = [f"{shadow.db}.{shadow.name}" for shadow in channel.shadows if shadow.left]
+            left = [f"{shadow.db}.{shadow.name}" for shadow in channel.history.shadows if shadow.left]
             if error.code is not Code.SOURCE_UNKNOWN_TABLE or not left or name != source_name(channel):
                 raise
             names = " or ".join(f"RESYNC TABLE {each}" for each in left)
@@ -123,8 +123,9 @@ class Resyncs:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
         except SyncError as error:
             raise error.saying(f"; {made_anew(job.kind)}") from error
-        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
-        return replace(renewal, channel=replace(again, stopped=None), stale_since=self._stale_since(job, channel))
+        history = replace(renewal.channel.history, after=inspected.start, known_at=inspected.known_at, stopped=None)
+        again = replace(renewal.channel, history=history)
+        return replace(renewal, channel=again, stale_since=self._stale_since(job, channel))
 
     def _stale_since(self, job: SyncJob, channel: ChannelDescription) -> float:
         """The source time up to which the target is complete until its rows are there, if no change of them is
@@ -175,7 +176,7 @@ class Resyncs:
     def _refusal(self, job: SyncJob, channel: ChannelDescription, found: LookedAt) -> str:
         """Why a part of the rows is not enough; "": it is."""
         load = self._store.loads.of(job.id).get(channel.token)
-        if channel.stopped is not None:
+        if channel.history.stopped is not None:
             return GAP
         if load is not None and not load.caught_up and load.excerpt is None:
             return OPEN
@@ -216,7 +217,7 @@ class Resyncs:
         """
         load = self._store.loads.of(job.id).get(channel.token)
         waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
-        return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
+        return waits or channel.history.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
 
 
 def _is_changed(job: SyncJob, channel: ChannelDescription, found: LookedAt) -> bool:

@@ -90,8 +90,40 @@ class Reshaped:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelHistory:
+    """What has become of a channel, and of its two tables, since it was planned."""
+
+    source_dropped: bool = False
+    #: the target with its source table
+    dropped: bool = False
+    #: target columns that it once filled, which keep those values
+    kept_columns: tuple[str, ...] = ()
+    #: copies that may replace the source table, and the names that it left
+    shadows: tuple[Shadow, ...] = ()
+    #: if the table joined its job later: changes up to there do not belong to it
+    after: Position | None = None
+    #: the place in the binlog at which the table was as the channel's `source` says; None: the job is from an earlier
+    #: version, or on canal
+    known_at: Position | None = None
+    #: why it is no longer read; None: it is
+    stopped: Stop | None = None
+    #: rows of it came without their column names, which have not been compared with the server's since
+    nameless: bool = False
+    #: if the channel's `source` has no columns yet
+    reshaped: Reshaped = Reshaped()
+
+    def skips(self, end: Position) -> bool:
+        """Whether nothing of the channel is wanted up to there, since the read of the table's rows covers it."""
+        return self.after is not None and has_passed(self.after, end)
+
+    @property
+    def is_read(self) -> bool:
+        return self.stopped is None and not self.dropped
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelDescription:
-    """Source table -> target table, resolved against both schemas: as planned, then what has become of it."""
+    """Source table -> target table, resolved against both schemas; `history`: what has become of it."""
 
     #: random, made at CREATE SYNC, never reused
     token: str
@@ -114,32 +146,7 @@ class ChannelDescription:
     places: tuple[Listed, ...] = ()
     #: there is no column list
     takes_new_columns: bool = False
-    source_dropped: bool = False
-    #: the target with its source table
-    dropped: bool = False
-    #: target columns that it once filled, which keep those values
-    kept_columns: tuple[str, ...] = ()
-    #: copies that may replace the source table, and the names that it left
-    shadows: tuple[Shadow, ...] = ()
-    #: if the table joined its job later: changes up to there do not belong to it
-    after: Position | None = None
-    #: the place in the binlog at which the table was as `source` says; None: the job is from an earlier version, or on
-    #: canal
-    known_at: Position | None = None
-    #: why it is no longer read; None: it is
-    stopped: Stop | None = None
-    #: rows of it came without their column names, which have not been compared with the server's since
-    nameless: bool = False
-    #: if `source` has no columns yet
-    reshaped: Reshaped = Reshaped()
-
-    def skips(self, end: Position) -> bool:
-        """Whether nothing of this channel is wanted up to there, since the read of the table's rows covers it."""
-        return self.after is not None and has_passed(self.after, end)
-
-    @property
-    def is_read(self) -> bool:
-        return self.stopped is None and not self.dropped
+    history: ChannelHistory = ChannelHistory()
 
     @property
     def expressions(self) -> str:

@@ -77,7 +77,7 @@ def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription]
     """
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
     meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
-    known = [replace(channel, source_dropped=False) for channel in channels]
+    known = [replace(channel, history=replace(channel.history, source_dropped=False)) for channel in channels]
     step = plan_ddl(meant, known, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     step = _there(step, [channel for channel in channels if channel.token in step.done])
     if not step.done:
@@ -90,7 +90,9 @@ def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription]
 def _there(step: DdlStep, channels: Sequence[ChannelDescription]) -> DdlStep:
     """Tables that were gone exist, by what an operator has decided about a statement on them."""
     found = {
-        c.token: replace(c, source_dropped=False) for c in channels if c.source_dropped and c.token not in step.channels
+        c.token: replace(c, history=replace(c.history, source_dropped=False))
+        for c in channels
+        if c.history.source_dropped and c.token not in step.channels
     }
     return replace(step, channels={**step.channels, **found})
 

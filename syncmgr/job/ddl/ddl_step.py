@@ -40,7 +40,7 @@ class DdlStep:
     @property
     def dropped(self) -> frozenset[str]:
         """Tokens of the channels whose target is dropped, with whatever waits for it."""
-        return frozenset(token for token, channel in self.channels.items() if channel.dropped)
+        return frozenset(token for token, channel in self.channels.items() if channel.history.dropped)
 
     def without(self, tokens: Collection[str]) -> "DdlStep":
         """What it makes of the other channels."""

@@ -109,7 +109,7 @@ class _Evolution:
             keys=self._keys_now(),
             source_keys=tuple(self._now[folded_name(name)] for name in self._channel.source_keys),
             reads=tuple(c.name for c in self._alteration.table.columns if folded_name(c.name) in self._read_now),
-            kept_columns=(*self._channel.kept_columns, *self._left),
+            history=replace(self._channel.history, kept_columns=(*self._channel.history.kept_columns, *self._left)),
         )
         changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
         return Step(channel=channel, changes=changes, done=tuple(self._done))
@@ -329,7 +329,7 @@ class _Evolution:
     def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
         """Whether a column added by the table of another database also serves this one, whose rows have NULL."""
         mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
-        taken = mapped.union(self._channel.kept_columns, (column.target for column in self._computed))
+        taken = mapped.union(self._channel.history.kept_columns, (column.target for column in self._computed))
         return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
 
     def _old_value(self, column: Column) -> tuple[str | None, str]:

@@ -30,7 +30,7 @@ JOB_ANEW: Final = "STOP the job, create the target again, and create the job aga
 
 def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[ChannelDescription]:
     """The channels that are read, and whose table an error names."""
-    return [each for each in channels if each.is_read and each.source.label == error.context.get("table")]
+    return [each for each in channels if each.history.is_read and each.source.label == error.context.get("table")]
 
 
 def stopped_by(
@@ -40,7 +40,7 @@ def stopped_by(
     if not is_of_one_table(error.code, Phase.READ) or (error.code is Code.SOURCE_DDL and on_ddl is OnDdlStop.JOB):
         return None
     found = concerned(error, channels)
-    return found[0] if found and sum(channel.is_read for channel in channels) > 1 else None
+    return found[0] if found and sum(channel.history.is_read for channel in channels) > 1 else None
 
 
 def needs_all_rows(number: int | None) -> bool:
@@ -94,7 +94,8 @@ def stop_of(error: SyncError, *, since: float, synced_until: float | None) -> St
 
 def standstill(channels: Sequence[ChannelDescription]) -> SyncError | None:
     """What Msg says of tables that are no longer read."""
-    found = [(channel.source.label, channel.stopped) for channel in channels if channel.stopped is not None]
+    stops = ((channel.source.label, channel.history.stopped) for channel in channels)
+    found = [(label, stop) for label, stop in stops if stop is not None]
     if not found:
         return None
     (table, stop), *others = found

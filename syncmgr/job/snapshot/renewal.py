@@ -137,7 +137,7 @@ class _Renewing:
             for column in self._now.columns:
                 if quoted(column.name) not in {each.expression for each in self._plain}:
                     self._add(column)
-        for name in self._channel.kept_columns:
+        for name in self._channel.history.kept_columns:
             there = self._target.column(name)
             if there is not None and not there.nullable:
                 self._relax(there, f"nothing fills column '{name}'")
@@ -166,9 +166,15 @@ class _Renewing:
             columns=(*self._plain, *self._computed),
             source_keys=tuple(keys),
             reads=tuple(column.name for column in self._now.columns if folded_name(column.name) in reads),
-            kept_columns=(*(name for name in self._channel.kept_columns if name not in by_target), *self._left),
-            source_dropped=False,
-            shadows=(),
+            history=replace(
+                self._channel.history,
+                kept_columns=(
+                    *(name for name in self._channel.history.kept_columns if name not in by_target),
+                    *self._left,
+                ),
+                source_dropped=False,
+                shadows=(),
+            ),
         )
         return Renewal(channel=channel, changes=tuple(self._changes))
 

@@ -138,9 +138,9 @@ class Loading:
         start = self._chunks.held.start
         reader = self._source.settle(start)
         for channel in self._without(channels, failed):
-            if channel.after is not None or self.replaces(channel.token):
+            if channel.history.after is not None or self.replaces(channel.token):
                 with isolated(channel, failed):
-                    for place in {start, channel.after or start}:
+                    for place in {start, channel.history.after or start}:
                         self._source.await_seen(channel.source, place)
         self._chunks.reader = ChunkProcesses(reader, self._options.folder)
         self._chunks.held.check()

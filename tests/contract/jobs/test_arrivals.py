@@ -34,7 +34,7 @@ from syncmgr.sources.cancellation import Cancellation
 from syncsql import Name
 from tests.support import metadata
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
-from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
+from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target, with_history
 
 Table = tuple[str, str]
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -763,8 +763,10 @@ def test_an_outage_that_many_looks_meet_is_one_line(house: House, caplog: pytest
 def test_a_table_that_lost_its_channel_to_another_joins(house: House) -> None:
     """RESYNC of the name that it left reads the other one; no statement that is still to be read names this one."""
     left = (Shadow(db="shop", name="late", left=True),)
-    channel = replace(house.job.channels[0], source=make_source_table(db="shop", name="late_old"), shadows=left)
-    house.store.jobs.describe(replace(channel, stopped=Stop(reason="another table")))
+    channel = replace(
+        with_history(house.job.channels[0], shadows=left), source=make_source_table(db="shop", name="late_old")
+    )
+    house.store.jobs.describe(with_history(channel, stopped=Stop(reason="another table")))
     house.come(LATE, ("shop", "late_old"))
     [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 RESYNC TABLE shop.late")
     house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 import syncsql
@@ -8,7 +6,7 @@ from syncmgr.job.channel.description import ChannelDescription, MappedColumn
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncsql import CreateSync
-from tests.unit.job.factories import make_channel, make_job
+from tests.unit.job.factories import make_channel, make_job, with_history
 
 BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "******")'
 
@@ -21,7 +19,8 @@ def read_as(source: str, target: str, columns: str = "id=id", *, gone: bool = Fa
     mapped = [MappedColumn(target=to, expression=f"`{of}`") for to, _, of in pairs]
     mapped += [MappedColumn(target=to, expression=f"'{text}'", constant=text) for to, _, text in constants]
     table = SourceTable(db=db, name=name, columns=())
-    return replace(make_channel(source=table, target=target, columns=tuple(mapped)), token=source, source_dropped=gone)
+    made = make_channel(token=source, source=table, target=target, columns=tuple(mapped))
+    return with_history(made, source_dropped=gone)
 
 
 def job_of(said: str, *channels: ChannelDescription) -> SyncJob:

@@ -9,7 +9,7 @@ from syncmgr.job.channel.description import Shadow
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncsql import AddTables, CreateSync
-from tests.unit.job.factories import make_channel, make_job
+from tests.unit.job.factories import make_channel, make_job, with_history
 
 BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "***")'
 
@@ -63,7 +63,7 @@ def test_who_takes_the_name_of_a_stopped_table_is_brought_by_resync() -> None:
     joining = lacked(job, ["shop.lines"])["shop.lines"]
     assert joining.advice.startswith("ALTER SYNC JOB ... RESYNC TABLE `shop`.`lines` reads it in place of `shop`.`")
     assert "ADD TABLE" not in joining.advice
-    job = replace(job, channels=(replace(old, stopped=None),))
+    job = replace(job, channels=(with_history(old, stopped=None),))
     advice = lacked(job, ["shop.lines"])["shop.lines"].advice
     assert "RESYNC" not in advice
     assert "create a target of another name, and ALTER SYNC JOB ... ADD TABLE FROM `shop`.`lines` INTO" in advice

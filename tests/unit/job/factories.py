@@ -1,8 +1,9 @@
 """Values for tests, each with every field overridable."""
 
+from dataclasses import fields, replace
 from typing import Any
 
-from syncmgr.job.channel.description import ChannelDescription, MappedColumn
+from syncmgr.job.channel.description import ChannelDescription, ChannelHistory, MappedColumn
 from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
@@ -11,6 +12,8 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, Ta
 from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.mysql.description import MysqlDescription
+
+HISTORY = tuple(each.name for each in fields(ChannelHistory))
 
 
 def make_source(**overrides: Any) -> MysqlDescription:
@@ -61,6 +64,7 @@ def make_target(**overrides: Any) -> TargetTable:
 
 
 def make_channel(**overrides: Any) -> ChannelDescription:
+    """Fields of its history, too."""
     values = {
         "token": "token-1",
         "source": make_source_table(),
@@ -71,7 +75,12 @@ def make_channel(**overrides: Any) -> ChannelDescription:
         "source_keys": ("id",),
         "reads": ("id",),
     }
-    return ChannelDescription(**(values | overrides))
+    history = {name: overrides.pop(name) for name in HISTORY if name in overrides}
+    return ChannelDescription(**(values | {"history": ChannelHistory(**history)} | overrides))
+
+
+def with_history(channel: ChannelDescription, **changes: Any) -> ChannelDescription:
+    return replace(channel, history=replace(channel.history, **changes))
 
 
 def make_job(**overrides: Any) -> SyncJob:

@@ -4,7 +4,7 @@ import pytest
 
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.freshness import Reading, of_commit, of_reading, of_table, oldest
-from tests.unit.job.factories import make_channel
+from tests.unit.job.factories import make_channel, with_history
 
 CAUGHT_UP = Reading(
     caught_up_at=97.0,
@@ -61,7 +61,7 @@ def test_a_table_is_no_fresher_than_its_rows(
     why: str, stop: Stop | None, stale: float | None, waits: float | None, expected: float | None
 ) -> None:
     """Of one that is not read, or read anew, what it had counts, until the new rows are there."""
-    channel = replace(make_channel(), stopped=stop)
+    channel = with_history(make_channel(), stopped=stop)
     assert of_table(channel, stale=stale, waits=waits, job=90.0) == expected, why
 
 

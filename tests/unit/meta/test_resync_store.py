@@ -27,7 +27,7 @@ from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
 from syncsql import Expression, Name, ResyncTable
 from tests.support import metadata
-from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
+from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target, with_history
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
 RESYNC = ResyncTable(job=Name(name="job1"), table=Name(db="shop", name="orders"))
@@ -49,9 +49,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 class House:
     """A running job, whose source and target are as they are given."""
 
-    def __init__(self, store: Store, source: SourceTable, target: TargetTable, **channel: Any) -> None:
+    def __init__(self, store: Store, source: SourceTable, target: TargetTable, **history: Any) -> None:
         self.store = store
-        job = store.jobs.add(make_job(channels=(replace(ORDERS, **channel), LINES), statement=STATEMENT), NOW, 0.0)
+        job = store.jobs.add(make_job(channels=(with_history(ORDERS, **history), LINES), statement=STATEMENT), NOW, 0.0)
         self.id = job.id
         store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
         found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
@@ -101,8 +101,8 @@ def test_what_resync_has_made_of_a_table_outlives_the_run(store: Store) -> None:
     store.jobs.learn("token-1", source)
     assert house.job.channels[0] == wanted
     stop = Stop(reason="a statement that came later")
-    store.jobs.describe(replace(ORDERS, stopped=stop))
-    assert house.job.channels[0] == replace(wanted, stopped=stop)
+    store.jobs.describe(with_history(ORDERS, stopped=stop))
+    assert house.job.channels[0] == with_history(wanted, stopped=stop)
 
 
 PART = replace(RESYNC, where=Expression(canonical="`id` = 1", text="id = 1", line=1, column=1))

@@ -42,7 +42,7 @@ from syncmgr.meta.store import Store
 from tests.support import metadata
 from tests.support.servers.listening import listening
 from tests.support.until import HANG_SECOND
-from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
+from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table, with_history
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
 
@@ -188,12 +188,12 @@ def test_a_statement_of_the_version_before_keeps_its_doubt() -> None:
     [channel] = make_job().channels
     alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
     stored = json.loads(
-        json.dumps(channel_json(replace(channel, shadows=(Shadow(db="s", name="t", alters=(alter,)),))))
+        json.dumps(channel_json(with_history(channel, shadows=(Shadow(db="s", name="t", alters=(alter,)),))))
     )
     for narrow, connection in ((True, "ascii"), (False, "utf8mb4")):
         modes = {"strict": True, "narrow": narrow}
         stored["shadows"][0]["alters"][0]["modes"] = modes
-        assert channel_of(stored).shadows[0].alters[0].modes == Modes(strict=True, connection=connection)
+        assert channel_of(stored).history.shadows[0].alters[0].modes == Modes(strict=True, connection=connection)
 
 
 def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
@@ -203,7 +203,9 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
     shadow = Shadow(db="shop", name="_orders_new", alters=(alter,), triggers=(("pt_osc_shop_orders_del", "DELETE"),))
     log = Shadow(db="shop", name="_orders_ghc", log=True)
-    after = replace(before, source=replace(before.source, name="other"), takes_new_columns=True, shadows=(shadow, log))
+    after = replace(
+        with_history(before, shadows=(shadow, log)), source=replace(before.source, name="other"), takes_new_columns=True
+    )
     changes = (
         AddField(name="c", type=TargetType(name="DECIMAL", args=(5, 2)), comment="x", initial='"1.00"'),
         MoveField(name="c", after=None),
@@ -721,16 +723,16 @@ def test_a_stop_of_an_earlier_version_has_its_reason(store: Store) -> None:
     """Which was all that it stored; a newer one has its number and times, too, through every restart."""
     job = store.jobs.add(make_job(), START, 0.0)
     stop = Stop(reason="why", error=20109, since=5.0, synced_until=4.0)
-    store.jobs.describe(replace(job.channels[0], stopped=stop))
+    store.jobs.describe(with_history(job.channels[0], stopped=stop))
     found = store.jobs.by_id(job.id)
     assert found is not None
-    assert found.channels[0].stopped == stop
+    assert found.channels[0].history.stopped == stop
     stored = channel_json(job.channels[0])
-    assert channel_of(stored | {"stopped": "why"}).stopped == Stop(reason="why")
+    assert channel_of(stored | {"stopped": "why"}).history.stopped == Stop(reason="why")
     for nothing in ("", None):
-        assert channel_of(stored | {"stopped": nothing}).stopped is None
+        assert channel_of(stored | {"stopped": nothing}).history.stopped is None
     del stored["stopped"]
-    assert channel_of(stored).stopped is None
+    assert channel_of(stored).history.stopped is None
 
 
 def test_what_waits_is_told_by_channel(store: Store) -> None:
@@ -795,7 +797,10 @@ def test_a_channel_is_read_anew(store: Store) -> None:
     """From the next run on; then its snapshot is open."""
     job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
-    again, changes = replace(job.channels[0], after=START), (DropField(name="c"),)
+    again, changes = (
+        with_history(job.channels[0], after=START),
+        (DropField(name="c"),),
+    )
     renewal = Renewal(channel=again, changes=changes, stale_since=40.0)
     store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(renewal,))
     assert store.loads.of(job.id)["token-1"].upper == START

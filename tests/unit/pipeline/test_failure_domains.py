@@ -36,7 +36,7 @@ from syncmgr.pipeline.run_options import Listeners, RunOptions
 from tests.support.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
 from tests.support.files import below
 from tests.support.until import HANG_SECOND, until
-from tests.unit.job.factories import make_channel, make_rules, make_source_table
+from tests.unit.job.factories import make_channel, make_rules, make_source_table, with_history
 
 TOKENS = ("good", "bad")
 SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -305,7 +305,7 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     bench.finish(run)
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert bench.rows("bad") == {n % 7: n for n in range(4, 11)}
-    stop = bench.ledger.described["bad"].stopped
+    stop = bench.ledger.described["bad"].history.stopped
     assert stop is not None
     assert "cannot be read" in stop.reason
     assert (stop.error, stop.since is None) == (Code.SOURCE_DDL.number, False)
@@ -383,7 +383,7 @@ def test_what_came_with_the_rows_is_never_gathered_with_what_did_not(tmp_path: P
     ends = {1: 10, 2: 20, 3: 60, 4: 70}
     ledger.stored += [(staged_epoch(tmp_path, n, 7 if n < 3 else n, end), True) for n, end in ends.items()]
     lake.tables["bad"].rows[7] = 99
-    channels = (channel("good"), replace(channel("bad"), after=position(50)))
+    channels = (channel("good"), with_history(channel("bad"), after=position(50)))
 
     def killed(commit: ChannelCommit) -> None:
         if commit.files:

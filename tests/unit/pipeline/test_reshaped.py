@@ -18,6 +18,7 @@ from syncmgr.lake.commit.commit_marker import check_token
 from syncmgr.pipeline.committer import Committer
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from tests.support.fakes import MemoryLake, MemoryLedger
+from tests.unit.job.factories import with_history
 from tests.unit.pipeline.snapshot.test_snapshot import Bench
 
 AFTER = Position(server="s", file="f.000001", offset=50, created=1)
@@ -60,7 +61,7 @@ def test_what_came_with_the_rows_is_borne_before_them(tmp_path: Path, bears: int
     reshaping = Load(token="two", replaces=True, changes=(AddField(name="x", type=TargetType(name="INT")),))
     bench.loads.known = {"one": replace(bench.loads.known["one"], caught_up=True, upper=AFTER), "two": reshaping}
     one, two = bench.options.channels
-    channels = (one, replace(two, after=AFTER))
+    channels = (one, with_history(two, after=AFTER))
     snapshot = Snapshot(replace(bench.options, channels=channels), bench.source, bench.loads, bench.lake)
     ledger, lake = CountingLedger(("one", "two")), StrictLake(bears)
     for number, end in enumerate(WAITING, 1):

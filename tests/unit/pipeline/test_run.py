@@ -184,7 +184,7 @@ def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compare
     add_intent = bench.ledger.add_intent
 
     def noting(epoch: Epoch) -> None:
-        stored.append(bench.ledger.described["token-1"].nameless)
+        stored.append(bench.ledger.described["token-1"].history.nameless)
         add_intent(epoch)
 
     bench.ledger.add_intent = noting  # type: ignore[method-assign]
@@ -195,15 +195,15 @@ def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compare
     bench.run_through(BatchSource((*batches, make_batch(rows, nameless=u))), 3)
     assert bench.ledger.described == {}, "nothing new"
     bench.run_through(BatchSource((*batches, make_batch(), make_batch(rows))), 4)
-    assert not bench.ledger.described["token-1"].nameless
+    assert not bench.ledger.described["token-1"].history.nameless
 
 
 def test_columns_that_a_statement_has_changed_before_the_first_rows_are_remembered(bench: Bench) -> None:
     """It is stored before an epoch is behind the statement, and stays with the channel."""
     told = Reshaped(added=True)
     bench.run_through(BatchSource((make_batch(GivenChanges(((ChangeKind.INSERT, 1, 1),), told=told)),)), 1)
-    assert bench.ledger.described["token-1"].reshaped == told
-    assert channel_of(json.loads(json.dumps(channel_json(bench.ledger.described["token-1"])))).reshaped == told
+    assert bench.ledger.described["token-1"].history.reshaped == told
+    assert channel_of(json.loads(json.dumps(channel_json(bench.ledger.described["token-1"])))).history.reshaped == told
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ class Following:
         for channel in self.channels.values():
             stored = None if table_of(channel) in self.said.unknown else channel.source
             table = self.said.seen.get(table_of(channel)) or stored
-            if table is not None and not channel.source_dropped:
+            if table is not None and not channel.history.source_dropped:
                 yield with_untold(table, channel.source)
 
     def names(self, channel: ChannelDescription, table: Table) -> bool:
@@ -141,9 +141,9 @@ class Following:
     def reshape(self, table: Table, change: Callable[[Shadow], Shadow | None]) -> None:
         """Every shadow of that name becomes another, or none."""
         for token, channel in self.channels.items():
-            shadows = [change(each) if (each.db, each.name) == table else each for each in channel.shadows]
+            shadows = [change(each) if (each.db, each.name) == table else each for each in channel.history.shadows]
             kept = tuple(each for each in shadows if each is not None)
-            self.channels[token] = replace(channel, shadows=kept)
+            self.channels[token] = replace(channel, history=replace(channel.history, shadows=kept))
 
 
 def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
@@ -153,7 +153,7 @@ def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
 
 def refuse_gone(job: Following, channel: ChannelDescription) -> None:
     """A statement on a dropped table shows that it was created again; an operator may have decided about it."""
-    if channel.source_dropped and not job.rules.forced and table_of(channel) not in job.said.unknown:
+    if channel.history.source_dropped and not job.rules.forced and table_of(channel) not in job.said.unknown:
         job.at = table_of(channel)
         raise RefusedError(f"it applies to a table that exists, although {RECREATED}")
 

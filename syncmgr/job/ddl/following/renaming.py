@@ -57,11 +57,11 @@ def rename(job: Following, pairs: Iterable[tuple[Table, Table]], *, if_exists: b
 def _is_passed_over(job: Following, old: Table, new: Table, places: Mapping[Table, str]) -> bool:
     """With IF EXISTS: a table that does not exist. MariaDB logs it anyway, even if the new name is in use."""
     if old in places:
-        return job.channels[places[old]].source_dropped
+        return job.channels[places[old]].history.source_dropped
     holder = places.get(_alike(job, new, places))
     if holder is None or table_of(job.channels[holder]) in job.said.unknown:
         return False
-    return not job.channels[holder].source_dropped
+    return not job.channels[holder].history.source_dropped
 
 
 def _alike(job: Following, table: Table, tables: Iterable[Table]) -> Table:
@@ -96,12 +96,14 @@ def _take_over(job: Following, name: Table, other: Table, now: Mapping[str, Tabl
             continue
         job.at = table_of(before)
         job.done.setdefault(token, [])
-        shadows = job.channels[token].shadows
+        shadows = job.channels[token].history.shadows
         shadow = next((each for each in shadows if (each.db, each.name) == name and each.is_copy), None)
         aside = now.get(token, name) == name or is_set_aside(now[token], of=name)
         if shadow is None or not aside or not is_filled(shadow, other, shadows, of=name):
             job.refuse(Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name{UNFILLED * is_copy(other, of=name)}")
-            job.channels[token] = replace(job.channels[token], source_dropped=False)
+            job.channels[token] = replace(
+                job.channels[token], history=replace(job.channels[token].history, source_dropped=False)
+            )
         else:
             _swap(job, job.channels[token], shadow, other)
             yield token
@@ -112,7 +114,7 @@ def refuse_successor(job: Following, name: Table) -> None:
     if any(job.names(channel, name) for channel in job.channels.values()):
         return
     for token, channel in list(job.channels.items()):
-        if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.shadows):
+        if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.history.shadows):
             job.at = table_of(channel)
             here, there = ".".join(job.at), ".".join(name)
             ways = f"RESYNC TABLE {there} reads that one from here on, RESYNC TABLE {here} this one"
@@ -128,7 +130,7 @@ def refuse_left(job: Following, name: Table) -> None:
     if not job.said.modes.mariadb or any(job.names(channel, name) for channel in job.channels.values()):
         return
     for channel in job.channels.values():
-        if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.shadows):
+        if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.history.shadows):
             job.at = table_of(channel)
             there = ".".join(name)
             why = "the name that this one had before a RENAME, so another table was renamed, such as a temporary one"
@@ -149,9 +151,14 @@ def _swap(job: Following, channel: ChannelDescription, shadow: Shadow, other: Ta
     refuse_refilled(alteration, other)
     target = job.rules.describe(channel)
     terms = replace(job.terms(defaults=shows_defaults(channel, target)), strict=False, moment=None)
-    kept = tuple(each for each in channel.shadows if each != shadow)
+    kept = tuple(each for each in channel.history.shadows if each != shadow)
     job.done[channel.token].append(f"its copy {'.'.join(other)} took its place")
-    job.take(replace(channel, shadows=kept, source_dropped=False), target, alteration, terms)
+    job.take(
+        replace(channel, history=replace(channel.history, shadows=kept, source_dropped=False)),
+        target,
+        alteration,
+        terms,
+    )
     job.refuse_recomputed(channel, alteration)
 
 
@@ -164,11 +171,11 @@ def _read_under(job: Following, channel: ChannelDescription, place: Table, place
     if channel.part is not None and db != channel.source.db:
         raise RefusedError(f"it moves the table to {db}, and its rows are those of {channel.part.value}")
     if is_set_aside(place, of=table_of(channel)) and table_of(channel) not in places:
-        job.channels[channel.token] = replace(channel, source_dropped=True)
+        job.channels[channel.token] = replace(channel, history=replace(channel.history, source_dropped=True))
         job.done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
         return
     left = Shadow(db=channel.source.db, name=channel.source.name, left=True)
-    shadows = with_another((each for each in channel.shadows if (each.db, each.name) != place), left)
+    shadows = with_another((each for each in channel.history.shadows if (each.db, each.name) != place), left)
     source = replace(channel.source, db=db, name=name)
-    job.channels[channel.token] = replace(channel, source=source, shadows=shadows)
+    job.channels[channel.token] = replace(channel, source=source, history=replace(channel.history, shadows=shadows))
     job.done.setdefault(channel.token, []).append(f"read as {db}.{name} from here on")

@@ -32,7 +32,7 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
     for channel in job.of(statement.table):
         if statement.replaces and _is_before(job, channel):
             _empty_before(job, channel)
-        elif channel.source_dropped or statement.replaces:
+        elif channel.history.source_dropped or statement.replaces:
             _create_anew(job, channel, statement)
         elif table_of(channel) not in job.said.unknown and not statement.if_not_exists:
             raise RefusedError("it creates the table, which already existed")
@@ -51,7 +51,9 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     source = replace(channel.source, charset=charset, generated=None if untold else (), numbered=None if untold else "")
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
-    job.take(replace(channel, source_dropped=False, shadows=()), target, alteration, terms)
+    job.take(
+        replace(channel, history=replace(channel.history, source_dropped=False, shadows=())), target, alteration, terms
+    )
 
 
 def _copy(job: Following, statement: nodes.CreateTable) -> None:
@@ -64,8 +66,8 @@ def _copy(job: Following, statement: nodes.CreateTable) -> None:
         log = is_log(statement.table, of=table_of(channel))
         original = job.names(channel, statement.like) if statement.like else alike(channel.source, statement)
         if log or (original and is_copy(statement.table, of=table_of(channel))):
-            shadows = with_another(channel.shadows, Shadow(db=db, name=name, log=log))
-            job.channels[token] = replace(channel, shadows=shadows)
+            shadows = with_another(channel.history.shadows, Shadow(db=db, name=name, log=log))
+            job.channels[token] = replace(channel, history=replace(channel.history, shadows=shadows))
 
 
 def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) -> None:
@@ -75,12 +77,12 @@ def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) 
     for token, channel in job.channels.items():
         match statement:
             case nodes.DropTrigger(name=name):
-                shadows = without_trigger(channel.shadows, name)
+                shadows = without_trigger(channel.history.shadows, name)
             case _ if job.names(channel, statement.table):
-                shadows = with_trigger(channel.shadows, statement, folds=job.said.modes.folds)
+                shadows = with_trigger(channel.history.shadows, statement, folds=job.said.modes.folds)
             case _:
                 continue
-        job.channels[token] = replace(channel, shadows=shadows)
+        job.channels[token] = replace(channel, history=replace(channel.history, shadows=shadows))
 
 
 def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
@@ -90,8 +92,8 @@ def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
             _empty_before(job, channel)
             continue
         deed = job.refuse(Kind.DROP_TABLE, "it drops the table")
-        job.channels[channel.token] = replace(channel, source_dropped=True)
-        drops = deed is Action.APPLY and not channel.source_dropped
+        job.channels[channel.token] = replace(channel, history=replace(channel.history, source_dropped=True))
+        drops = deed is Action.APPLY and not channel.history.source_dropped
         told = _drop_target(job, channel) if drops else "the target keeps its rows"
         job.done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
 
@@ -100,9 +102,9 @@ def _is_before(job: Following, channel: ChannelDescription) -> bool:
     """Whether the table of the job begins later, with the known columns: no policy is consulted. A copy that may yet
     replace it has its rows.
     """
-    if channel.source_dropped or job.rules.forced or not channel.keys:
+    if channel.history.source_dropped or job.rules.forced or not channel.keys:
         return False
-    return table_of(channel) in job.said.unknown and not any(shadow.is_copy for shadow in channel.shadows)
+    return table_of(channel) in job.said.unknown and not any(shadow.is_copy for shadow in channel.history.shadows)
 
 
 def _empty_before(job: Following, channel: ChannelDescription) -> None:
@@ -113,7 +115,7 @@ def _empty_before(job: Following, channel: ChannelDescription) -> None:
 
 def _drop_target(job: Following, channel: ChannelDescription) -> str:
     """In words. A copy of the table may yet replace it, and the rows of other channels belong to those."""
-    if any(shadow.is_copy for shadow in channel.shadows):
+    if any(shadow.is_copy for shadow in channel.history.shadows):
         return "the target keeps its rows for a copy that may follow"
     if channel.part is not None:
         job.changes[channel.token] = (EmptyTable(),)
@@ -121,7 +123,7 @@ def _drop_target(job: Following, channel: ChannelDescription) -> str:
     target = job.rules.describe(channel)
     if set(target.writers) - {channel.token}:
         return "the target keeps its rows: another channel has written into it"
-    job.channels[channel.token] = replace(channel, source_dropped=True, dropped=True)
+    job.channels[channel.token] = replace(channel, history=replace(channel.history, source_dropped=True, dropped=True))
     job.changes[channel.token] = (DropTable(uuid=target.uuid),)
     return "the target is dropped, too"
 

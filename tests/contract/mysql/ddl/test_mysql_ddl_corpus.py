@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
@@ -29,6 +29,7 @@ from tests.contract.mysql_reader import Reader, Row, facts, latest, reached, rea
 from tests.support.ddl_corpus import cases
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import HANG_SECOND
+from tests.unit.job.factories import with_history
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
@@ -52,7 +53,11 @@ def planned(
         items=(),
         where=None,
     )
-    return made if before is None else replace(made, shadows=before.shadows, source_dropped=before.source_dropped)
+    return (
+        made
+        if before is None
+        else with_history(made, shadows=before.history.shadows, source_dropped=before.history.source_dropped)
+    )
 
 
 def target(source: SourceTable, keys: tuple[str, ...]) -> TargetTable:
@@ -67,7 +72,7 @@ def worker(channel: ChannelDescription) -> WorkerChannel:
         reads=channel.reads,
         source_keys=channel.source_keys,
         append_on_change=AppendOnChange.ERROR,
-        shadows=channel.shadows,
+        shadows=channel.history.shadows,
     )
 
 
@@ -107,8 +112,8 @@ class Followed:
             yield f"followed, where it was to stop: {done.statement.line}"
         now = self.step.channels.get(before.token, before)
         found = done.tables.get(now.source.name)
-        if (found is None) is not now.source_dropped:
-            where = "gone here, and there" if now.source_dropped else "here, and gone"
+        if (found is None) is not now.history.source_dropped:
+            where = "gone here, and there" if now.history.source_dropped else "here, and gone"
             yield f"{now.source.name} is {where} at the server: {done.statement.line}"
         self.channel = now
         if found is not None:
@@ -120,7 +125,7 @@ class Followed:
         """Statements that passed without being told: the columns must be what they were."""
         for second in [each for each in self.run.done if each < until_second]:
             done = self.run.done.pop(second)
-            if self.channel is None or self.channel.source_dropped:
+            if self.channel is None or self.channel.history.source_dropped:
                 continue
             found = done.tables.get(self.channel.source.name)
             if found is None or list(unlike(self.channel.source, found)):

@@ -29,7 +29,15 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, Tar
 from syncmgr.job.types.target import parse_type
 from syncmgr.meta.channels import ChannelProgress
 from syncsql import LeaveTable, Name, RenameSync, ResyncTable, SettleDdl, parse
-from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
+from tests.unit.job.factories import (
+    make_canal,
+    make_channel,
+    make_job,
+    make_source,
+    make_source_table,
+    make_target,
+    with_history,
+)
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
 STATEMENT = (
@@ -181,7 +189,7 @@ def test_a_stored_statement_on_a_table_is_made_up_for(state: JobState, *, is_ren
     step = DdlStep(statement="ALTER", channels={"lines": LINES})
     shelf, job = Shelf(pending=[Epoch(number=2, end=NOW, last_seq=0, ddl=step)]), replace(job_of(), state=state)
     assert alter(shelf, job, RESYNC)
-    assert [renewal.channel.after for renewal in shelf.changed] == [NOW] * is_renewed
+    assert [renewal.channel.history.after for renewal in shelf.changed] == [NOW] * is_renewed
 
 
 def test_a_table_is_read_under_the_name_that_a_stored_statement_gives_it() -> None:
@@ -221,7 +229,7 @@ def test_a_part_of_a_table_is_read_anew() -> None:
         ("id > 5", job_of(), Load(token="lines", replaces=True), "its rows are being read"),
         (
             "id > 5",
-            job_of(make_channel(), replace(LINES, stopped=Stop(reason="cut"))),
+            job_of(make_channel(), with_history(LINES, stopped=Stop(reason="cut"))),
             None,
             "any of its rows may have changed",
         ),
@@ -265,13 +273,17 @@ def test_a_part_is_refused_where_resume_would_not_get_on(code: Code, *, refused:
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
     """What it has missed comes with its rows; a column that it has got meanwhile comes with them, too."""
     stop = Stop(reason="its rows were cut", synced_until=40.0)
-    stopped = replace(LINES, stopped=stop, takes_new_columns=True)
+    stopped = replace(with_history(LINES, stopped=stop), takes_new_columns=True)
     shelf, job = Shelf(), job_of(make_channel(), stopped)
     altering = shelf.altering()
     again = shelf.resyncs().looked_at(job, RESYNC)
     assert altering.alter(job, RESYNC, again)
     [renewal] = shelf.changed
-    assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, None)
+    assert (renewal.channel.history.after, renewal.channel.history.known_at, renewal.channel.history.stopped) == (
+        NOW,
+        NOW,
+        None,
+    )
     assert renewal.stale_since == 40.0
     assert shelf.marked["resyncing"] == ("lines",)
     shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
@@ -288,7 +300,7 @@ def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() ->
     again = shelf.resyncs().looked_at(job, RESYNC)
     assert again is not None
     assert again.renewal is not None
-    assert (again.renewal.channel.after, again.renewal.stale_since) == (NOW, 70.0)
+    assert (again.renewal.channel.history.after, again.renewal.stale_since) == (NOW, 70.0)
 
 
 MONEY = replace(
@@ -329,7 +341,7 @@ def test_a_target_that_is_another_table_is_renewed() -> None:
     assert alter(shelf, job_of(), RESYNC)
     shelf.target, shelf.replaced = TARGET, True  # CREATE OR REPLACE TABLE ... AS SELECT, or another column of a name
     assert alter(shelf, job_of(), RESYNC)
-    assert [renewal.channel.after for renewal in shelf.changed] == [NOW, NOW, NOW]
+    assert [renewal.channel.history.after for renewal in shelf.changed] == [NOW, NOW, NOW]
     shelf.replaced = False
     shelf.changed.clear()
     assert alter(shelf, job_of(), RESYNC)
@@ -391,7 +403,10 @@ def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
 
 def test_a_part_of_a_table_that_is_read_again_meanwhile_is_asked_again() -> None:
     """Nobody asked then whether its target is another one, and nobody may ask now."""
-    shelf, stopped = Shelf(), job_of(make_channel(), replace(LINES, stopped=Stop(reason="cut")))
+    shelf, stopped = (
+        Shelf(),
+        job_of(make_channel(), with_history(LINES, stopped=Stop(reason="cut"))),
+    )
     looked_at = shelf.resyncs().looked_at(stopped, of_excerpt("id > 5"))
     with pytest.raises(SyncError) as raised:
         shelf.altering().alter(job_of(), of_excerpt("id > 5"), looked_at)
@@ -436,7 +451,7 @@ def test_the_last_table_does_not_leave() -> None:
 
 def test_a_table_whose_target_was_dropped_is_named_no_more() -> None:
     """A pattern may mean it again when it comes again; where no other is left, the job ends."""
-    shelf, dropped = Shelf(), replace(LINES, source_dropped=True, dropped=True)
+    shelf, dropped = Shelf(), with_history(LINES, source_dropped=True, dropped=True)
     assert shelf.altering().let_go(job_of())
     assert shelf.saved == []
     assert shelf.altering().let_go(job_of(make_channel(), dropped))
@@ -507,7 +522,11 @@ def test_a_statement_of_a_job_that_goes_on_is_settled_by_resync(state: JobState)
     by RESYNC TABLE.
     """
     node = SettleDdl(job=Name(name="job1"), instead=None)
-    job = job_of(make_channel(), replace(LINES, stopped=Stop(reason="nobody can read it")), state=state)
+    job = job_of(
+        make_channel(),
+        with_history(LINES, stopped=Stop(reason="nobody can read it")),
+        state=state,
+    )
     with pytest.raises(SyncError, match=r"RESYNC TABLE brings back what is not read any more: shop\.lines") as raised:
         Shelf().altering().alter(job, node)
     assert raised.value.code is Code.NO_DDL_TO_SETTLE

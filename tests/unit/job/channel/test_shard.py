@@ -177,8 +177,8 @@ def test_whole_tables_are_those_of_one_database() -> None:
     assert changes("TRUNCATE orders") == [EmptyTable()]
     assert changes("DROP TABLE orders", on_drop_table="drop") == [EmptyTable()]
     gone = followed("DROP TABLE orders", on_drop_table="drop")
-    assert gone.source_dropped
-    assert not gone.dropped
+    assert gone.history.source_dropped
+    assert not gone.history.dropped
     with pytest.raises(SyncError, match="its rows are those of shop_1"):
         followed("RENAME TABLE orders TO other.orders")
 

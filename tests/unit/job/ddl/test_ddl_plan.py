@@ -45,6 +45,7 @@ from syncmgr.job.types.schema import (
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.sources.mysql.binlog.subscription import subscriptions
 from syncmgr.sources.mysql.binlog.table_names import TableNames
+from tests.unit.job.factories import with_history
 
 SOURCE = SourceTable(
     db="shop",
@@ -448,7 +449,7 @@ def test_a_key_that_may_cascade_changes_no_target() -> None:
     assert changes(cascade, logs_cascades=True) == ()
     assert changes(cascade.replace("CASCADE", "NO ACTION ON UPDATE RESTRICT")) == ()
     anew = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE)"
-    gone = replace(channel(), source_dropped=True)
+    gone = with_history(channel(), source_dropped=True)
     assert "is not in the binlog" in refusal(anew, gone)
     followed(anew, gone, logs_cascades=True)
 
@@ -474,7 +475,7 @@ def test_tables_exchange_their_names() -> None:
 @pytest.mark.parametrize("rename", ["RENAME TABLE orders TO items", "ALTER TABLE orders RENAME TO items"])
 def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
     """The one that was dropped stops, then the one that takes its name: rows went into the target of either."""
-    gone = replace(channel(name="items"), source_dropped=True)
+    gone = with_history(channel(name="items"), source_dropped=True)
     assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, channel(), gone)
     assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, gone, channel())
     stopped = frozenset({("shop", "items")})
@@ -484,7 +485,7 @@ def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
 def test_a_synced_table_takes_the_name_of_one_that_is_kept() -> None:
     """Also where that one gets a name as tools give it: the new table is no copy."""
     step = followed("RENAME TABLE orders TO _orders_old, items TO orders", channel(), channel(name="items"))
-    assert {token: (c.source.name, c.source_dropped) for token, c in step.channels.items()} == {
+    assert {token: (c.source.name, c.history.source_dropped) for token, c in step.channels.items()} == {
         "token-orders": ("_orders_old", False),
         "token-items": ("orders", False),
     }
@@ -499,7 +500,7 @@ def test_a_target_is_dropped_with_its_source(text: str) -> None:
     step = followed(text, deeds=DROPS, target=replace(TARGET, uuid="u-1", writers=("token-orders",)))
     assert step.changes == {"token-orders": (DropTable(uuid="u-1"),)}
     assert step.dropped == {"token-orders"}
-    assert not step.channels["token-orders"].is_read
+    assert not step.channels["token-orders"].history.is_read
     assert step.done == {"token-orders": "dropped in the source; the target is dropped, too"}
 
 
@@ -507,7 +508,11 @@ def test_a_target_is_dropped_with_its_source(text: str) -> None:
     ("before", "target", "told"),
     [
         (channel(), replace(TARGET, writers=("token-orders", "x")), "another channel has written into it"),
-        (replace(channel(), source_dropped=True), TARGET, "the target keeps its rows"),
+        (
+            with_history(channel(), source_dropped=True),
+            TARGET,
+            "the target keeps its rows",
+        ),
         (followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"], TARGET, "a copy that may follow"),
     ],
 )
@@ -527,14 +532,14 @@ def test_a_table_that_takes_a_synced_name_pauses() -> None:
 def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
     """DROP keeps the rows, CREATE of the same name empties the target and gives it the new columns."""
     gone = followed("DROP TABLE orders").channels["token-orders"]
-    assert gone.source_dropped
+    assert gone.history.source_dropped
     text = (
         "CREATE TABLE IF NOT EXISTS orders (b VARCHAR(9) NOT NULL, id BIGINT NOT NULL AUTO_INCREMENT, a BIGINT,"
         " s INT AS (a + 1) STORED, u CHAR(36) NOT NULL DEFAULT (UUID()), n INT, PRIMARY KEY (id))"
     )
     step = followed(text, gone)
     after = step.channels["token-orders"]
-    assert not after.source_dropped
+    assert not after.history.source_dropped
     assert [column.name for column in after.source.columns] == ["b", "id", "a", "s", "u", "n"]
     assert [change for change in step.changes["token-orders"] if not isinstance(change, MoveField)] == [
         EmptyTable(),
@@ -569,7 +574,7 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
 )
 def test_a_new_table_must_fit_the_target(text: str, reason: str) -> None:
     """Otherwise the job pauses, and nothing of the target is lost."""
-    assert reason in refusal(text, replace(channel(), source_dropped=True))
+    assert reason in refusal(text, with_history(channel(), source_dropped=True))
 
 
 NEW_TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR(9), b VARCHAR(20), n INT NOT NULL, d DECIMAL(8,2))"
@@ -577,7 +582,7 @@ NEW_TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR(9), b VARCHAR
 
 def test_a_column_of_a_new_table_takes_the_place_of_one_of_another_type() -> None:
     """The target was just emptied; where its rows stay, or its partitions depend on the column, the job pauses."""
-    gone = replace(channel(), source_dropped=True)
+    gone = with_history(channel(), source_dropped=True)
     exchanged = [DropField(name="a"), AddField(name="a", type=kind("VARCHAR", 9))]
     made = changes(NEW_TABLE, gone)
     assert made[0] == EmptyTable()
@@ -591,12 +596,12 @@ def test_a_table_is_created_like_one_that_the_job_reads() -> None:
     """Its columns and key are those of the other one, as the rows told it last."""
     items = channel(name="items")
     told = replace(items.source, columns=(*items.source.columns, SourceColumn(name="c", type="int")))
-    gone = replace(channel(), source_dropped=True)
+    gone = with_history(channel(), source_dropped=True)
     step = followed("CREATE TABLE orders LIKE items", gone, items, seen={("shop", "items"): told})
     assert AddField(name="c", type=kind("INT")) in step.changes["token-orders"]
     assert step.channels["token-orders"].source.columns == told.columns
     assert "columns are not known" in refusal(
-        "CREATE TABLE orders LIKE items", gone, replace(items, source_dropped=True)
+        "CREATE TABLE orders LIKE items", gone, with_history(items, source_dropped=True)
     )
 
 
@@ -745,7 +750,7 @@ def test_a_rename_if_exists_of_no_table_is_passed_over() -> None:
         step = followed(text, mariadb=True)
         assert (step.channels, step.done) == ({}, {"token-orders": "nothing to do"})
         assert "takes its name" in refusal(text.replace(" IF EXISTS", ""), mariadb=True)
-    gone = replace(channel(), source_dropped=True)
+    gone = with_history(channel(), source_dropped=True)
     assert "takes its name" in refusal("RENAME TABLE IF EXISTS nix TO orders", gone, mariadb=True)
     assert followed("RENAME TABLE IF EXISTS orders TO orders2", gone, mariadb=True).channels == {}
     renamed = followed("RENAME TABLE IF EXISTS orders TO o2, orders TO o3", mariadb=True).channels["token-orders"]
@@ -915,8 +920,8 @@ def test_a_migration_tool_changes_a_schema(texts: tuple[str, ...]) -> None:
     assert made == (DropField(name="a"), AddField(name="c", type=kind("INT"), initial="5"))
     assert now.source.label == "shop.orders"
     assert now.reads == ("id", "b", "n", "d", "c")
-    assert not [shadow for shadow in now.shadows if shadow.is_copy]
-    assert not now.source_dropped
+    assert not [shadow for shadow in now.history.shadows if shadow.is_copy]
+    assert not now.history.source_dropped
     assert "took its place; dropped column 'a'" in done[-1]
     aside = "set aside as shop._orders_20260102030405_del; its copy is to follow"
     assert done[:-1] in ([], [aside], ["dropped in the source; the target keeps its rows"])
@@ -1272,7 +1277,7 @@ def test_an_operator_may_answer_for_a_dropped_table_that_is_there() -> None:
     for text, there in (("CREATE TABLE orders (", True), ("CREATE TABLE orders LIKE x", True), (UNLOGGED[0], False)):
         said = DdlStatement(text=text, db="shop", modes=Modes(), moment=MOMENT)
         after = skip(said, [gone], rules)
-        assert after.channels.get("token-orders", gone).source_dropped is not there, text
+        assert after.channels.get("token-orders", gone).history.source_dropped is not there, text
         assert after.done == {"token-orders": "skipped"}
         record = DdlRecord(
             position=Position(),
@@ -1284,7 +1289,7 @@ def test_an_operator_may_answer_for_a_dropped_table_that_is_there() -> None:
             instead=UNLOGGED[0],
         )
         applied = settle(record, said, [gone], rules)
-        assert not applied.channels["token-orders"].source_dropped
+        assert not applied.channels["token-orders"].history.source_dropped
         assert applied.changes["token-orders"] == (AddField(name="x", type=kind("INT")),)
 
 

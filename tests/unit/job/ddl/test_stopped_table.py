@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from syncmgr.errors import Code, SyncError
@@ -9,7 +7,7 @@ from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.ddl.stopped_table import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stop_of, stopped_by
 from syncmgr.job.ddl_policy import OnDdlStop
 from syncmgr.job.types.schema import SourceTable
-from tests.unit.job.factories import make_channel
+from tests.unit.job.factories import make_channel, with_history
 
 ORDERS = make_channel()
 LINES = make_channel(token="lines", source=SourceTable(db="shop", name="lines", columns=()), target="lines")
@@ -75,21 +73,35 @@ def test_too_much_that_waits_is_told_with_what_mends_its_cause() -> None:
 def test_the_last_table_stops_the_job() -> None:
     """There is nothing left that could go on."""
     assert stopped_by(IMAGE, (LINES,), OnDdlStop.TABLE) is None
-    assert stopped_by(IMAGE, (replace(ORDERS, stopped=Stop(reason="gone")), LINES), OnDdlStop.TABLE) is None
-    assert stopped_by(IMAGE, (ORDERS, replace(LINES, stopped=Stop(reason="gone"))), OnDdlStop.TABLE) is None
+    assert (
+        stopped_by(
+            IMAGE,
+            (with_history(ORDERS, stopped=Stop(reason="gone")), LINES),
+            OnDdlStop.TABLE,
+        )
+        is None
+    )
+    assert (
+        stopped_by(
+            IMAGE,
+            (ORDERS, with_history(LINES, stopped=Stop(reason="gone"))),
+            OnDdlStop.TABLE,
+        )
+        is None
+    )
 
 
 def test_a_table_that_is_not_read_is_told() -> None:
     """As long as it is so."""
     assert standstill((ORDERS, LINES)) is None
-    told = standstill((ORDERS, replace(LINES, stopped=Stop(reason="its rows are cut"))))
+    told = standstill((ORDERS, with_history(LINES, stopped=Stop(reason="its rows are cut"))))
     assert "Table 'shop.lines' is no longer read, while the other tables" in str(told)
 
 
 def test_tables_that_are_not_read_are_counted() -> None:
     """Msg says how many, names the first of them, and gives the reason of one; Status has all."""
     stopped = [
-        replace(
+        with_history(
             make_channel(source=SourceTable(db="shop", name=f"t{n}", columns=())), stopped=Stop(reason=f"reason {n}")
         )
         for n in range(7)

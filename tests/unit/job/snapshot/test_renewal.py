@@ -100,7 +100,7 @@ def test_what_keeps_columns_out_or_in_does_so_here() -> None:
     assert not terms_of(parsed({"on_drop_column": "keep"})).drops
     made = again(of(ID, STATUS, SourceColumn(name="n", type="int")), adds=False, drops=False)
     assert made.changes == ()
-    assert made.channel.kept_columns == ("amount",)
+    assert made.channel.history.kept_columns == ("amount",)
     assert made.channel.reads == ("id", "status")
 
 

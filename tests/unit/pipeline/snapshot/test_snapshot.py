@@ -23,7 +23,7 @@ from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from syncmgr.sources.mysql.address import MysqlAddress
 from syncmgr.sources.mysql.chunk.chunks import MysqlChunks
 from tests.support.until import HANG_SECOND, until
-from tests.unit.job.factories import make_channel
+from tests.unit.job.factories import make_channel, with_history
 
 EXACT = Position(file="b.000001", offset=50, server="s")
 START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
@@ -185,7 +185,7 @@ class Bench:
 
 def held(snapshot: Snapshot, token: str, end: Position | None = None) -> SyncError | None:
     """Why staged changes of a table wait for its rows; `end`: of the epoch that has them."""
-    skipped = end is not None and snapshot._channels[token].skips(end)
+    skipped = end is not None and snapshot._channels[token].history.skips(end)
     is_held = channel_state.held(snapshot.standings[token], skipped=skipped)
     return snapshot.standings.obstacle(token) if is_held else None
 
@@ -311,12 +311,12 @@ def test_a_table_that_was_stopped_is_not_read() -> None:
     """Neither by the first snapshot of a later life, nor where all of them were."""
     bench = Bench()
     one, two = bench.options.channels
-    bench.options = replace(bench.options, channels=(one, replace(two, stopped=Stop(reason="a statement"))))
+    bench.options = replace(bench.options, channels=(one, with_history(two, stopped=Stop(reason="a statement"))))
     bench.run()
     assert {token for token, _ in bench.lake.commits} == {"one"}
     assert bench.loads.known["two"].upper is None
     bench = Bench()
-    stopped = tuple(replace(channel, stopped=Stop(reason="a statement")) for channel in bench.options.channels)
+    stopped = tuple(with_history(channel, stopped=Stop(reason="a statement")) for channel in bench.options.channels)
     bench.options = replace(bench.options, channels=stopped)
     assert bench.run().trouble() is None
     assert bench.lake.commits == []
@@ -532,7 +532,7 @@ def test_a_table_that_gets_columns_takes_before_only_what_it_skips() -> None:
     load = bench.loads.known["two"]
     bench.loads.known["two"] = replace(load, changes=(AddField(name="x", type=TargetType(name="INT")),))
     one, two = bench.options.channels
-    bench.options = replace(bench.options, channels=(one, replace(two, after=after)))
+    bench.options = replace(bench.options, channels=(one, with_history(two, after=after)))
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
     assert held(snapshot, "two", after) is None
     assert all(held(snapshot, "two", end) is not None for end in (replace(after, offset=51), None))
