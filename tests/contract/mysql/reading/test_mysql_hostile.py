@@ -19,8 +19,8 @@ import zstandard
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
-from syncmgr.sources.mysql import driver, factory, wire
-from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql import driver, wire
+from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamLostError, StreamOptions
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.routing import executed_gtids
@@ -55,12 +55,6 @@ def described(host: str, port: int = 3306) -> MysqlDescription:
     return MysqlDescription(
         host=host, port=port, user="repl", password="p", server_id=0, start="snapshot", ssl="disabled"
     )
-
-
-def asked_by_snapshot(host: str) -> MysqlAddress:
-    """Of the server whose rows are read."""
-    [address] = factory.snapshot(described(host), connect_timeout=HANG_SECOND, locking=Locking())._addresses
-    return address
 
 
 def asked(there: MysqlAddress) -> SyncError:
@@ -319,28 +313,6 @@ def not_surveyed(server: HostileServer) -> SyncError:
     with pytest.raises(SyncError) as caught:
         survey(described("127.0.0.1", server.port), ["%"], connect_timeout=HANG_SECOND)
     return caught.value
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "db?allowLoadLocalInfile=true",
-        "db/?autoDeserialize=true",
-        "db&allowUrlInLocalInfile=true",
-        "address=(host=db)(allowLoadLocalInfile=true)",
-        "(host=db,allowLoadLocalInfile=true)",
-        "db(allowLoadLocalInfile=true)",
-        "[::1?allowLoadLocalInfile=true]",
-        "::1/?allowLoadLocalInfile=true#",
-        "u@db",
-        "db%2F",
-    ],
-)
-def test_the_name_of_a_host_brings_the_snapshot_no_property(host: str) -> None:
-    """The driver of the snapshot takes properties in the name of a host; one that has any is refused."""
-    with pytest.raises(SyncError) as caught:
-        asked_by_snapshot(host)
-    assert caught.value.code is Code.PROPERTY_WRONG
 
 
 def read_from(server: HostileServer, limits: Limits, wanted: Code, gtids: str = "") -> SyncError:
