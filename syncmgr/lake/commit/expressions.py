@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.expression_bounds import Node, unbounded, uncheckable
+from syncmgr.job.channel.expression_moments import momentary
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.lake.commit import rows
@@ -94,6 +95,9 @@ def _of_plan(relation: DataFrame, expression: str, kind: str, *, trusts: bool) -
         return "it must be computed from one row: no aggregate, window, generator or subquery"
     if not plan.deterministic or _MOMENTARY.search(plan.text):
         return "it must give the same value whenever it is computed"
+    present = next(filter(None, (momentary(node_of(each, "")) for each in plan.computed)), None)
+    if present is not None:
+        return present
     return None if trusts else _unbounded(plan, expression)
 
 

@@ -98,6 +98,22 @@ NEVER = (
     "`v` IN (SELECT 'a')",
     "`n` = (SELECT count(*) FROM lake.a.b)",
     "`n` > (SELECT max(`n`) FROM csv.`/etc/passwd`)",
+    "CAST(`v` AS DATE) = CAST('today' AS DATE)",
+    "CAST(`v` AS TIMESTAMP) > ' NOW'",
+    "CAST(`v` AS TIMESTAMP_NTZ) BETWEEN 'yesterday' AND 'tomorrow CET'",
+    "TO_DATE('today') = `v`",
+    "TO_TIMESTAMP('now') > CAST(`v` AS TIMESTAMP)",
+    "YEAR('now') = `n`",
+    "DATEDIFF('tomorrow', `v`) = 0",
+    "CAST(CONCAT('no', 'w') AS TIMESTAMP) > CAST(`v` AS TIMESTAMP)",
+)
+OF_ONE_TIME = (
+    "CAST(`v` AS DATE) = CAST('2024-01-01' AS DATE)",
+    "`v` = 'today'",
+    "CAST(IF(`n` = 1, '2024-01-01', `v`) AS DATE) IS NULL",
+    "CAST(CAST(0 AS TIMESTAMP) AS DATE) < MAKE_DATE(`n`, 1, 1)",
+    "CAST(MAKE_DATE(2024, 1, 1) AS TIMESTAMP) < CAST(`v` AS TIMESTAMP)",
+    "TO_DATE(`v`) = '2024-01-01'",
 )
 
 
@@ -108,6 +124,13 @@ def test_what_is_no_function_of_the_row_is_refused_whoever_is_trusted(lake: Lake
     with pytest.raises(SyncError) as caught:
         _check(relation, expression, "BOOLEAN", trusts=True)
     assert caught.value.code is Code.BAD_EXPRESSION
+
+
+def test_a_moment_that_is_always_the_same_is_taken(lake: Lake) -> None:
+    """Whatever a text that is not compared with one says."""
+    relation = lake.iceberg().spark.sql("SELECT CAST(NULL AS STRING) AS v, CAST(NULL AS INT) AS n")
+    for expression in OF_ONE_TIME:
+        _check(relation, expression, "BOOLEAN")
 
 
 def test_only_bounded_expressions_are_taken(lake: Lake) -> None:
