@@ -130,10 +130,17 @@ class SparkSessionOfQueries:
         None: a name is computed, or there is too much to look through.
         """
         nodes = _nodes(self._parsed(sql))
-        if nodes is None or any(kind == COMPUTED_NAME or _hides_queries(kind, node) for kind, node in nodes):
+        if nodes is None or any(kind == COMPUTED_NAME or self._hides_queries(kind, node) for kind, node in nodes):
             return None
         found = (node for kind, node in nodes if kind == "UnresolvedRelation")
         return frozenset(tuple(map(str, _each(node.multipartIdentifier()))) for node in found)
+
+    def _hides_queries(self, kind: str, node: Java) -> bool:
+        """Whether subqueries lie where `_nodes` does not look. Spark prints only the first parts of a long list."""
+        if kind != NAMED_WINDOWS:
+            return False
+        subqueries = self.spark.jvm.org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+        return any(subqueries.hasSubquery(window) for window in _each(node.windowDefinitions().values().toSeq()))
 
     def _parsed(self, sql: str) -> Java:
         return self.spark.jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
@@ -239,11 +246,6 @@ def _refuse_more(found: int) -> None:
     if found > MOST_NODES:
         what, advice = "tables, subqueries and constant rows in a query", "ask for less at a time"
         raise SyncError(Code.STATEMENT_TOO_LARGE, limit=MOST_NODES, what=what, advice=advice)
-
-
-def _hides_queries(kind: str, node: Java) -> bool:
-    """Whether subqueries lie where `_nodes` does not look."""
-    return kind == NAMED_WINDOWS and "subquery" in str(node.windowDefinitions().toString()).lower()
 
 
 def _nodes(parsed: Java) -> list[tuple[str, Java]] | None:

@@ -299,6 +299,28 @@ def test_a_name_that_is_computed_tells_nothing_of_its_table(queries: Queries, ta
     assert set(found) <= {None, (tables.db, "hidden")}
 
 
+MANY = ", ".join(f"id + {number}" for number in range(60))
+
+
+@pytest.mark.parametrize("window", [f"ORDER BY {MANY}, {{part}}", f"PARTITION BY ({MANY}, {{part}})"])
+@pytest.mark.parametrize("part", ["(SELECT nothing FROM {u})", "(SELECT v + array(1) FROM {u})"])
+def test_a_window_with_a_name_tells_nothing_of_its_tables(
+    queries: Queries, tables: Tables, window: str, part: str
+) -> None:
+    """However much comes before the subquery: its error would tell which columns there are, and of which types."""
+    named = {name: f"{tables.db}.{tables.make(name=name).name}" for name in "tu"}
+    forbidden = SyncError(Code.PRIVILEGE_NEEDED, privilege="any")
+
+    def refuse(name: tuple[str, str] | None) -> None:
+        if name != (tables.db, "t"):
+            raise forbidden
+
+    sql = f"SELECT sum(1) OVER w FROM {{t}} WINDOW w AS ({window.format(part=part)})"
+    with pytest.raises(SyncError) as caught:
+        queries.query(sql.format(**named), None, uuid.uuid4().hex, refuse)
+    assert caught.value is forbidden
+
+
 @pytest.mark.parametrize(
     "sql",
     [
