@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.java_gateway import JVMView
+from py4j.protocol import DEFAULT_JVM_ID, DEFAULT_JVM_NAME, Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -114,8 +115,8 @@ def words(error: BaseException) -> str:
     if is_lost(error):
         return "Spark's JVM is gone"
     if isinstance(error, Py4JJavaError):
-        return _line(str(error.java_exception.toString()))
-    return str(error).split("\n", 1)[0]
+        return _line(said(error.java_exception))
+    return spark_words.short(str(error)).split("\n", 1)[0]
 
 
 def _line(text: str) -> str:
@@ -154,17 +155,28 @@ def told(error: BaseException) -> tuple[str, str]:
 
 def text_of(error: BaseException) -> str:
     """Everything that Spark said, causes included."""
-    return "\n".join(_causes(error)) if isinstance(error, Py4JJavaError) else str(error)
+    return "\n".join(_causes(error)) if isinstance(error, Py4JJavaError) else spark_words.short(str(error))
+
+
+def said(exception: Java) -> str:
+    """Its class and message. The middle of a long one stays in the JVM: a value in it may fill our memory."""
+    there: Java = JVMView(exception._gateway_client, DEFAULT_JVM_NAME, id=DEFAULT_JVM_ID)  # noqa: SLF001
+    whole = there.java.lang.StringBuilder().append(exception)
+    length = int(whole.length())
+    if length <= spark_words.LONGEST_HEAD + spark_words.LONGEST_TAIL:
+        return str(whole.toString())
+    tail = whole.substring(length - spark_words.LONGEST_TAIL)
+    return f"{whole.substring(0, spark_words.LONGEST_HEAD)}...{tail}"
 
 
 def _causes(error: Py4JJavaError) -> list[str]:
     """The message of each, the outermost first."""
-    said: list[str] = []
+    found: list[str] = []
     cause = error.java_exception
-    while cause is not None and len(said) < MOST_CAUSES:
-        said.append(str(cause.toString()))
+    while cause is not None and len(found) < MOST_CAUSES:
+        found.append(said(cause))
         cause = cause.getCause()
-    return said
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,9 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 
-_TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=\s*SQLSTATE: |\n== |\n\tat |\Z)", re.DOTALL)
+LONGEST_HEAD, LONGEST_TAIL = 8 << 10, 4 << 10  # characters of a message: what it is about, and its SQLSTATE
+
+_TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=SQLSTATE: |\n== |\n\tat |\Z)", re.DOTALL)
 _POSITION: Final = re.compile(r"\(line (\d+), pos (\d+)\)")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`")
 _CANCELLED: Final = "SPARK_JOB_CANCELLED"
@@ -47,8 +49,18 @@ _PLAIN: Final = {
 }
 
 
+def short(text: str) -> str:
+    """A message without the middle of a value in it, which may have any length: searching that would hold up everybody
+    else.
+    """
+    if len(text) <= LONGEST_HEAD + LONGEST_TAIL:
+        return text
+    return f"{text[:LONGEST_HEAD]}...{text[-LONGEST_TAIL:]}"
+
+
 def told(text: str) -> tuple[str, str]:
     """Error condition ("" if there is none) and message without SQLSTATE, query text and stack."""
+    text = short(text)
     found = _TOLD.findall(text)
     if not found:
         return "", text.strip().split("\n", 1)[0]  # a message about an unparsable text begins with an empty line
@@ -58,6 +70,7 @@ def told(text: str) -> tuple[str, str]:
 
 def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> SyncError:
     """The error of a query that Spark refused or failed."""
+    text = short(text)
     condition, message = told(text)
     kind = condition.partition(".")[0]
     if kind in {"PARSE_SYNTAX_ERROR", "PARSE_EMPTY_STATEMENT"}:

@@ -1,5 +1,7 @@
 """What a job's expressions may cost, as Spark's analysis shows it."""
 
+import time
+
 import pyarrow as pa
 import pytest
 
@@ -207,3 +209,20 @@ def test_what_an_older_job_computes_is_refused_before_it_is(tables: Tables, wher
     finally:
         table.lake._bounds = strict
     assert table.rows() == [(1, "xzy" if where is None else "XZY")]
+
+
+@pytest.mark.parametrize("value", [" " * 200_000 + "x", "value " * 300_000])
+def test_the_error_of_a_long_value_is_told_at_once(tables: Tables, value: str) -> None:
+    """Spark quotes the value of a row, which may have any length; searching it would hold up all other jobs."""
+    table = tables.make(
+        "(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)",
+        ("id", "a"),
+        expressions={"id": "`id`", "v": "CAST(`a` AS BIGINT)"},
+        types={"a": pa.string()},
+    )
+    epoch, begun = table.prepared([(0, 1, value)]), time.process_time()
+    with pytest.raises(SyncError, match="cannot be cast to BIGINT") as caught:
+        table.apply(epoch)
+    assert caught.value.code is Code.SOURCE_VALUE
+    assert len(str(caught.value)) < 20_000
+    assert time.process_time() - begun < 10

@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dt
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,8 +12,10 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.spark.jvm import MOST_CAUSES
 from syncmgr.lake.spark.queries.engine import QueryEngine
-from syncmgr.lake.spark.queries.queries import Queries
+from syncmgr.lake.spark.queries.gateway import JavaFailedError
+from syncmgr.lake.spark.queries.queries import UTC, Queries
 from tests.support.spark_session import SPARK, Tables
 from tests.support.until import PATIENCE, PROMPT_SECOND, until
 
@@ -350,3 +353,38 @@ def test_what_is_no_table_is_asked_about_too(queries: Queries, sql: str) -> None
     with pytest.raises(SyncError):
         queries.query(sql, None, uuid.uuid4().hex, found.append)
     assert set(found) <= {None, ("csv", "/etc/passwd")}
+
+
+LONG = 3_000_000
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT raise_error(repeat(' ', {LONG})) FROM range(1)",
+        f"SELECT raise_error(repeat('x', {LONG})) FROM range(1)",
+        f"SELECT CAST(concat(repeat(' ', {LONG}), 'x') AS INT) FROM range(1)",
+        f"SELECT CAST(concat(repeat('[A] x SQLSTATE: ', {LONG // 20}), 'x') AS DATE) FROM range(1)",
+    ],
+)
+def test_a_message_of_any_length_holds_nobody_up(queries: Queries, sql: str) -> None:
+    """A value in it stays in the JVM: here the search for its end would take hours, with nobody answered."""
+    error, begun = refused(queries, sql), time.process_time()
+    assert error.code in {Code.QUERY_FAILED, Code.WRONG_TEXT_OF_VALUE}
+    assert len(str(error)) < 20_000
+    engine = running(queries)
+    with pytest.raises(JavaFailedError) as caught:
+        list(engine._session(None, UTC).sql(sql).pickled())
+    assert len(caught.value.text) < MOST_CAUSES * 20_000
+    assert time.process_time() - begun < 10
+
+
+def test_the_parameters_of_a_message_are_cut(queries: Queries) -> None:
+    """A name that is no name may have a quarter of a megabyte."""
+    session = running(queries)._session(None, UTC)
+    with pytest.raises(JavaFailedError) as caught:
+        session.sql(f"SELECT `{'x' * 200_000}` FROM range(1)")
+    assert "UNRESOLVED_COLUMN" in caught.value.text
+    assert caught.value.parameters["objectName"].startswith("`xxx")
+    assert max(map(len, caught.value.parameters.values())) < 10_000
+    assert refused(queries, "SELECT nothing FROM range(1)").code is Code.UNKNOWN_COLUMN

@@ -1,9 +1,11 @@
 """Spark's errors in MySQL's codes."""
 
+import time
+
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.lake.spark.query_errors import identifier, query_error, told
+from syncmgr.lake.spark.query_errors import LONGEST_HEAD, LONGEST_TAIL, identifier, query_error, short, told
 
 
 @pytest.mark.parametrize(
@@ -134,3 +136,22 @@ def test_the_last_condition_is_the_cause() -> None:
 def test_identifiers() -> None:
     """Quoted parts, with their backticks undone."""
     assert identifier("`a`.`b``c`") == ["a", "b`c"]
+
+
+@pytest.mark.parametrize("part", [" ", "x", "[A] ", "[A] x SQLSTATE", "value ", "java.", "`", "\n"])
+def test_a_message_is_read_in_no_time(part: str) -> None:
+    """Whatever a value in it is: nobody else is answered meanwhile."""
+    text = f"[USER_RAISED_EXCEPTION] {part * 2_000_000} SQLSTATE: P0001"
+    begun = time.process_time()
+    assert query_error(text, {}, None).code is Code.QUERY_FAILED
+    assert time.process_time() - begun < 2
+
+
+def test_a_long_message_keeps_its_ends() -> None:
+    """What it is about, and its SQLSTATE."""
+    text = f"[CAST_INVALID_INPUT] {'x' * 100_000} SQLSTATE: 22018"
+    assert short(text).startswith("[CAST_INVALID_INPUT] xxx")
+    assert short(text).endswith("xxx SQLSTATE: 22018")
+    assert len(short(text)) == LONGEST_HEAD + LONGEST_TAIL + 3
+    assert told(text)[0] == "CAST_INVALID_INPUT"
+    assert short("short") == "short"
