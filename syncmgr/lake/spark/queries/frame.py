@@ -28,6 +28,7 @@ NAMED_WINDOWS: Final = "WithWindowDefinition"
 TIME_TRAVEL: Final = "RelationTimeTravel"
 COMPUTED_NAME: Final = "PlanWithUnresolvedIdentifier"  # IDENTIFIER(...)
 MOST_NODES: Final = 10_000  # each takes several calls into the JVM
+LONGEST_SCHEMA: Final = 1 << 20  # characters, for ten thousand columns
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 
 
@@ -159,7 +160,12 @@ class AnalyzedQuery:
     java: Java
 
     def schema(self) -> StructType:
-        return StructType.fromJson(json.loads(str(self.java.schema().json())))
+        """Raises STATEMENT_TOO_LARGE. In the JVM a type inside of many others is one object, here it is many."""
+        schema = self.java.schema()
+        if self.session.spark.jvm.java.lang.StringBuilder().append(schema).length() > LONGEST_SCHEMA:
+            what, advice = "characters of the types of a result", "select fewer columns, or parts of nested ones"
+            raise SyncError(Code.STATEMENT_TOO_LARGE, limit=LONGEST_SCHEMA, what=what, advice=advice)
+        return StructType.fromJson(json.loads(str(schema.json())))
 
     def plan(self) -> None:
         """Raises the errors of a query without running it."""

@@ -388,3 +388,11 @@ def test_the_parameters_of_a_message_are_cut(queries: Queries) -> None:
     assert caught.value.parameters["objectName"].startswith("`xxx")
     assert max(map(len, caught.value.parameters.values())) < 10_000
     assert refused(queries, "SELECT nothing FROM range(1)").code is Code.UNKNOWN_COLUMN
+
+
+def test_a_type_of_a_million_parts_is_refused(queries: Queries) -> None:
+    """In the JVM it is a few objects that contain one another, in the frontend it would be gigabytes."""
+    parts = [f"c{n} AS (SELECT struct(x, x AS y) AS x FROM c{n - 1})" for n in range(1, 19)]
+    error = refused(queries, f"WITH c0 AS (SELECT id AS x FROM range(1)), {', '.join(parts)} SELECT x FROM c18")
+    assert error.code is Code.STATEMENT_TOO_LARGE
+    assert "types of a result" in str(error)
