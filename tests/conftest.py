@@ -25,7 +25,9 @@ programs = [str(installed.FOLDER / "mysql" / "bin"), os.environ["PATH"]]
 os.environ["PATH"] = ":".join([*filter(None, [os.environ.get("SYNCMGR_TEST_SERVERS")]), *programs])
 
 OF_SPARK = ("tests/contract/", "tests/acceptance/")
-STARTS_SPARK = frozenset({"lake", "queries", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
+STARTS_SPARK = frozenset(
+    {"lake", "queries", "frontend", "FrontendProcess", "new_lake", "another_lake", "running_lake", "Torture"}
+)
 
 
 def pytest_configure() -> None:

@@ -4,6 +4,7 @@ import inspect
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +29,7 @@ from syncmgr.lake.spark.queries import answer
 from syncmgr.lake.spark.queries.engine import SETTINGS
 from syncmgr.lake.spark.queries.frame import SparkOfQueries
 from syncmgr.lake.spark.queries.queries import UTC, Queries
+from syncmgr.lake.spark.session import Session
 from syncmgr.lake.upkeep.upkeep import compact
 from tests.support import jvm
 from tests.support.until import PATIENCE
@@ -41,6 +43,7 @@ SPARK = [
         "ignore:unclosed <socket:ResourceWarning"
     ),  # PySpark's collect() leaves its socket to the GC
 ]
+_running: list[Lake] = []  # that of the run, if a test has asked for it
 
 
 def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, str] | None = None) -> Lake:
@@ -73,8 +76,26 @@ def running_lake(folder: Path, options: Mapping[str, str] | None = None) -> Iter
     lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY, **(options or {})})
     lake.start()
     lake.ready()
+    _running.append(lake)
+    yield lake
+    _running.remove(lake)
+    lake.stop()
+
+
+@contextmanager
+def another_lake(folder: Path, options: Mapping[str, str]) -> Iterator[Lake]:
+    """With other options, in the same process: the lake of the run has no JVM meanwhile."""
+    for shared in _running:
+        shared.stop()
+    lake = new_lake(folder, options={**jvm.flags(), **options})
+    lake.start()
+    lake.ready()
     yield lake
     lake.stop()
+    for shared in _running:
+        shared._session = Session(shared.place, print)
+        shared.start()
+        shared.ready()
 
 
 def statement(sql: str) -> syncsql.CreateTable:

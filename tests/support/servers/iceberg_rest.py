@@ -18,7 +18,7 @@ from tests.support import jvm
 from tests.support.installed import FOLDER
 from tests.support.installed import JARS as INSTALLED
 from tests.support.servers.mysql import free_port
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
 
 JARS: Final = FOLDER / "rest"
 MAIN: Final = "org.apache.iceberg.rest.RESTCatalogServer"
@@ -58,7 +58,15 @@ class RestCatalog:
         with (self._folder / "rest.log").open("ab") as log:
             self._process = subprocess.Popen([*command, MAIN], env=environment, stdout=log, stderr=log)
         until(self._answers, why="the REST catalog")
+        self._warm_up()
         return self
+
+    def _warm_up(self) -> None:
+        """Its first table takes seconds: connections to its database and to the store, classes of both."""
+        field = {"id": 1, "name": "id", "type": "long", "required": True}
+        table = {"name": "t", "schema": {"type": "struct", "fields": [field]}}
+        for path, body in (("namespaces", {"namespace": ["warm_up"]}), ("namespaces/warm_up/tables", table)):
+            requests.post(f"{self.uri}/v1/{path}", json=body, timeout=HANG_SECOND).raise_for_status()
 
     def stop(self) -> None:
         assert self._process is not None

@@ -92,4 +92,4 @@ def _handler(catalog: LyingCatalog, target: str) -> type[BaseHTTPRequestHandler]
     return Handler
 
 
-SILENCE_SECOND: Final = 5.0  # the tests' client waits less
+SILENCE_SECOND: Final = 15.0  # the tests' client waits less

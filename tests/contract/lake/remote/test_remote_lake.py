@@ -18,12 +18,11 @@ from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.upkeep.upkeep import Kind, expire
-from tests.support import jvm
 from tests.support.lakes import RestLake, rest_lake
 from tests.support.servers import iceberg_rest
 from tests.support.servers.object_store import BUCKET, program
 from tests.support.servers.postgres import is_installed
-from tests.support.spark_session import SPARK, LakeTable, Tables, new_lake, new_queries
+from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, new_queries
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -50,11 +49,8 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestLake]:
 
 @pytest.fixture(scope="module")
 def remote(rest: RestLake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    lake = new_lake(tmp_path_factory.mktemp("remote"), options={**jvm.flags(), **rest.options})
-    lake.start()
-    lake.ready()
-    yield lake
-    lake.stop()
+    with another_lake(tmp_path_factory.mktemp("remote"), rest.options) as lake:
+        yield lake
 
 
 @pytest.fixture
