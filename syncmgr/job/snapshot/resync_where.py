@@ -39,7 +39,7 @@ OUTSIDE: Final = (
 LEAVE_OUT: Final = "leave WHERE out, and all rows are read"
 _WHOLE_DIGITS: Final = {"TINYINT": 10, "SMALLINT": 10, "INT": 10, "BIGINT": 20, "LARGEINT": 38}  # as decimals of Spark
 _LOSSLESS: Final = frozenset({"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii"})  # to Unicode and back
-_NUMBER: Final = re.compile(r"(-?)0*(\d*)(?:\.(\d*?)0*)?")
+_NUMBER: Final = re.compile(r"(-?)0*+(\d*+)(?:\.(\d*+))?")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?)?")
 
 
@@ -254,7 +254,7 @@ def _number(key: _Key, text: str) -> str | None:
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
-    sign, whole, fraction = found[1], found[2], found[3] or ""
+    sign, whole, fraction = found[1], found[2], (found[3] or "").rstrip("0")
     if key.type.name == "DECIMAL":
         digits, scale = key.type.args[0] - key.type.args[1], key.type.args[1]
     else:

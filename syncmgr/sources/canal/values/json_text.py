@@ -14,8 +14,9 @@ from syncmgr.job.types.number_text import double_text
 DOUBTFUL: Final = r'[\\\x00-\x1f]|\d[Ee]|"\d{4}-\d\d-\d\d 00:00:00(\.000000)?"'
 BEGINS: Final = r'^[\[{"0-9tfn-]'  # canal shows an update of a part of a document as an expression: JSON_SET(...)
 
-_PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^"]+', re.DOTALL)
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?[Ee][+-]?\d+")
+# Each character is looked at a few times at most, whatever the text is: it comes from a source.
+_PIECE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[^"]++', re.DOTALL)
+_NUMBER: Final = re.compile(r"(?<![\d.])-?\d++(?:\.\d++)?[Ee][+-]?\d+")
 _MIDNIGHT: Final = re.compile(r'"(?:\d{4}-\d\d-\d\d 00:00:00\.000000|0000-00-00 00:00:00)"')
 
 _quote = json.encoder.encode_basestring

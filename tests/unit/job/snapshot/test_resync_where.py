@@ -1,4 +1,5 @@
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -151,6 +152,15 @@ def test_what_may_mean_other_rows_on_either_side_is_refused(text: str, reason: s
     with pytest.raises(SyncError, match=reason) as raised:
         judged(text)
     assert raised.value.code is Code.RESYNC_WHERE
+
+
+def test_a_long_number_is_judged_in_time_by_its_length() -> None:
+    """Nobody else is answered meanwhile."""
+    begun = time.process_time()
+    for text in (f"0.{'0' * 200_000}1", f"{'0' * 200_000}1e5"):
+        with pytest.raises(SyncError):
+            judged(f"price > {text}")
+    assert time.process_time() - begun < 5
 
 
 def test_an_unknown_column_is_told_as_in_create_sync() -> None:

@@ -1,4 +1,6 @@
+import contextlib
 import json
+import time
 from typing import Any
 
 import pytest
@@ -102,3 +104,12 @@ def test_any_text_is_a_document_or_an_error(text: str) -> None:
         mysql_text(text)
     except ValueError:
         return
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 200_000, "1" * 400_000, '{"a": ' + "1.1" * 100_000, '"\\'])
+def test_a_text_that_is_no_document_is_read_in_time_by_its_length(text: str) -> None:
+    """A source may send anything, and the worker answers nothing meanwhile."""
+    begun = time.process_time()
+    with contextlib.suppress(ValueError):
+        assert mysql_text(text) == text
+    assert time.process_time() - begun < 2
