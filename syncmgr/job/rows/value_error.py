@@ -147,7 +147,7 @@ def _refuse_required(found: Sequence[Unheld], rules: ValueRules, table: str) -> 
         bound = required.get(one.column)
         if bound is not None:
             why = "it is in the key" if bound.key else "it is NOT NULL"
-            reason = f"{one.reason}, and NULL cannot stand for it, since {why} in the target"
+            reason = f"{one.reason}; NULL cannot stand for it, since {why} in the target"
             raise SyncError(Code.SOURCE_VALUE, column=one.column, table=table, value=one.shown, reason=reason)
 
 

@@ -511,7 +511,7 @@ def test_keys_that_look_alike_are_told(any_server: MysqlServer, tables: Tables, 
                 assert caught.value.code is Code.SOURCE_VALUE
                 reason = f"in {charset} these bytes are no character, or the one of other bytes"
                 assert f"holds the bytes {refused.lower()}, which the target cannot hold: {reason}" in str(caught.value)
-                assert str(caught.value).endswith("then RESYNC TABLE")
+                assert "then RESYNC TABLE" in str(caught.value)
 
             source, target = alike(any_server, db, tables, OnValueError.DEAD_LETTER)
             done = target.lake.commit(source.commit(1))
