@@ -28,12 +28,13 @@ _MOMENTARY: Final = re.compile(
 )
 
 
-_AT_WORK: Final = "the job was made before such were refused; unbounded_expressions = ON in conf/fe.conf takes them"
+_OLDER: Final = "the job was made before such were refused"
+_AT_WORK: Final = f"{_OLDER}; unbounded_expressions = ON in conf/fe.conf takes them"
 
 
 class Bounds:
     """Of what commits compute: jobs of earlier versions were not checked. `trusts`: also what takes unbounded time or
-    memory.
+    memory, but nothing that depends on when it is computed.
 
     From any thread; simultaneous calls check twice.
     """
@@ -46,16 +47,24 @@ class Bounds:
         """Raises BAD_EXPRESSION. Each channel is checked once, if it computes anything."""
         all_of_it = (*(mapped.expression for mapped in channel.columns), channel.where)
         computed = tuple(each for each in all_of_it if each and not rows.PLAIN_COLUMN.fullmatch(each))
-        if self._trusts or not computed or channel.empty or self._known.get(channel.token) == computed:
+        if not computed or channel.empty or self._known.get(channel.token) == computed:
             return
         relation = rows.changes(session, channel)
         for each in computed:
-            reason = _uncheckable(session, each) or _unbounded(
-                jvm.analyzed(relation.selectExpr(f"({each}) AS x")), each
-            )
+            reason = self._refused(relation, each)
             if reason is not None:
-                raise SyncError(Code.BAD_EXPRESSION, expression=each, reason=f"{reason}; {_AT_WORK}")
+                raise SyncError(Code.BAD_EXPRESSION, expression=each, reason=reason)
         self._known[channel.token] = computed
+
+    def _refused(self, relation: DataFrame, expression: str) -> str | None:
+        costs = None if self._trusts else _uncheckable(relation.sparkSession, expression)
+        if costs is None:
+            plan = jvm.analyzed(relation.selectExpr(f"({expression}) AS x"))
+            costs = None if self._trusts else _unbounded(plan, expression)
+            present = _present(plan)
+            if present is not None:
+                return f"{present}; {_OLDER}"
+        return None if costs is None else f"{costs}; {_AT_WORK}"
 
 
 def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout, *, trusts: bool) -> None:
@@ -95,10 +104,11 @@ def _of_plan(relation: DataFrame, expression: str, kind: str, *, trusts: bool) -
         return "it must be computed from one row: no aggregate, window, generator or subquery"
     if not plan.deterministic or _MOMENTARY.search(plan.text):
         return "it must give the same value whenever it is computed"
-    present = next(filter(None, (momentary(node_of(each, "")) for each in plan.computed)), None)
-    if present is not None:
-        return present
-    return None if trusts else _unbounded(plan, expression)
+    return _present(plan) or (None if trusts else _unbounded(plan, expression))
+
+
+def _present(plan: jvm.AnalyzedPlan) -> str | None:
+    return next(filter(None, (momentary(node_of(each, "")) for each in plan.computed)), None)
 
 
 def _uncheckable(session: SparkSession, expression: str) -> str | None:

@@ -211,6 +211,25 @@ def test_what_an_older_job_computes_is_refused_before_it_is(tables: Tables, wher
     assert table.rows() == [(1, "xzy" if where is None else "XZY")]
 
 
+@pytest.mark.parametrize("trusts", [False, True])
+def test_what_an_older_job_computes_is_no_matter_of_when(tables: Tables, *, trusts: bool) -> None:
+    """Whoever may write such: a row that is committed again after a crash would get another value."""
+    table = tables.make(
+        "(id BIGINT NOT NULL, v BOOLEAN) UNIQUE KEY(id)",
+        ("id", "a"),
+        expressions={"id": "`id`", "v": "CAST(`a` AS DATE) = CAST('today' AS DATE)"},
+        types={"a": pa.string()},
+    )
+    table.lake._bounds, own = Bounds(trusts=trusts), table.lake._bounds
+    try:
+        with pytest.raises(SyncError, match="another time whenever it is computed; the job was made before") as caught:
+            table.apply(table.prepared([(0, 1, "2026-01-01")]))
+    finally:
+        table.lake._bounds = own
+    assert caught.value.code is Code.BAD_EXPRESSION
+    assert table.rows() == []
+
+
 @pytest.mark.parametrize("value", [" " * 200_000 + "x", "value " * 300_000])
 def test_the_error_of_a_long_value_is_told_at_once(tables: Tables, value: str) -> None:
     """Spark quotes the value of a row, which may have any length; searching it would hold up all other jobs."""
