@@ -44,10 +44,9 @@ _ALLOWED: Final = frozenset(
 )
 
 
-_SPILLED: Final = SyncError(
-    Code.QUERY_FAILED,
-    reason="metadata query: the rows that it sorts and groups need more temporary disk space than "
-    "question_spill_bytes in conf/fe.conf allows; query less at a time",
+_SPILLED: Final = (
+    "metadata query: the rows that it sorts and groups need more temporary disk space than "
+    "question_spill_bytes in conf/fe.conf allows; query less at a time"
 )
 
 
@@ -102,7 +101,9 @@ class SqliteEngine:
                 raise SyncError(Code.TIMED_OUT)
             return names, rows
         except sqlite3.Error as error:
-            raise _SPILLED if spilled.is_too_much else _explain(error) from error
+            if spilled.is_too_much:
+                raise SyncError(Code.QUERY_FAILED, reason=_SPILLED) from error
+            raise _explain(error) from error
 
     def _compared(self, left: str, right: str) -> int:
         """SQLite does not look at the clock while it sorts."""

@@ -180,7 +180,7 @@ def test_a_question_that_spills_little_goes_on(monkeypatch: pytest.MonkeyPatch) 
     """Whoever else fills the disk: the one that ends is the one that has written much."""
     monkeypatch.setattr(lite_module, "SECONDS", HANG_SECOND)
     monkeypatch.setattr(spilled, "on_disk", lambda: 10 * MiB)
-    with SqliteEngine(spill=MiB) as lite:
+    with SqliteEngine(spill=9 * MiB) as lite:
         lite.add("t", [("x", "TEXT")], [("x",) for _ in range(20_000)])
         assert len(lite.ask("SELECT x FROM t ORDER BY x")[1]) == 20_000
     with SqliteEngine(spill=9 * MiB) as lite:
