@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.support import installed, jvm
+from tests.support import installed, jvm, second_proofs
 from tests.support.servers import canal as canal_servers
 from tests.support.servers.canal import CanalServer, ZooKeeper
 from tests.support.servers.mysql import Flavour, MysqlServer, binary, chosen_settings
@@ -42,14 +42,20 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     It is an error of its module, since the words that end a process of `-n` are shown nowhere.
     """
     report = yield
-    fault = fault_of_marks([item for item in report.result or () if isinstance(item, pytest.Function)])
+    found = [item for item in report.result or () if isinstance(item, pytest.Function)]
+    fault = fault_of_marks(found)
+    lost = second_proofs.unknown(found)
+    if lost:
+        fault = f"tests.support.second_proofs keeps cases that are not there: {', '.join(lost)}"
     if fault is not None:
         report.outcome, report.longrepr = "failed", fault
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The limit of time for tests that hang is not for those that are long."""
+    second_proofs.mark(items)
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(0))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import STARTS_SPARK, fault_of_marks
+from tests.support import second_proofs
 from tests.support.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
@@ -58,3 +59,25 @@ def test_a_missing_mark_is_told_of_a_run_in_several_processes(tmp_path: Path) ->
     assert ended.returncode != 0
     assert "tests that start a JVM need pytest.mark.spark: test_bad.py" in ended.stdout
     assert "INTERNALERROR" not in ended.stdout
+
+
+def test_second_proofs_are_of_tests_that_exist() -> None:
+    """tests/support/second_proofs.py: a test that was renamed would run all of its cases again."""
+    texts = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    names = [key.split("::") for key in second_proofs.KEPT]
+    assert [f"{file}::{test}" for file, test in names if f"def {test}(" not in texts.get(file, "")] == []
+
+
+def test_a_kept_case_that_is_not_there_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise no case of the test would run."""
+    monkeypatch.setitem(second_proofs.KEPT, "test_z.py::test_it", ("a", "b"))
+    marked = list[str]()
+    items: list[Any] = [
+        SimpleNamespace(
+            path=Path("test_z.py"), name=f"test_it[{case}]", add_marker=lambda _, case=case: marked.append(case)
+        )
+        for case in "ac"
+    ]
+    assert second_proofs.unknown(items) == ["test_z.py::test_it[b]"]
+    second_proofs.mark(items)
+    assert marked == ["c"]
