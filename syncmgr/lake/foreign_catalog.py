@@ -15,6 +15,7 @@ from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.java_api import listed
 from syncmgr.lake.spark.jvm import Java, asked
+from syncmgr.lake.spark.launch import DELETES
 
 
 class ForeignCatalog:
@@ -56,7 +57,7 @@ class ForeignCatalog:
             return  # the write was its end
         loaded = iceberg.load(db, table)
         snapshot, io = loaded.currentSnapshot(), loaded.io()
-        if snapshot is None or str(snapshot.manifestListLocation()).startswith("s3:"):
+        if snapshot is None or _keeps(io, str(snapshot.manifestListLocation())):
             return
         missing = next((file for file in _own_files(snapshot, io) if not io.newInputFile(file).exists()), None)
         if missing is not None:
@@ -64,6 +65,11 @@ class ForeignCatalog:
             pointer = self.pointer(db, table)
             where = {"location": pointer.location, "previous": pointer.previous or "unknown"}
             raise SyncError(Code.TABLE_BROKEN, table=f"{db}.{table}", reason=reason, **where)
+
+
+def _keeps(io: Java, location: str) -> bool:
+    """Whether what commits has deleted nothing, since it cannot."""
+    return location.startswith("s3:") and io.properties().get(DELETES) == "false"
 
 
 def _own_files(snapshot: Java, io: Java) -> Iterator[str]:

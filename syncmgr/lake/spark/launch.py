@@ -134,12 +134,17 @@ def settings(place: LakePlace) -> dict[str, str]:
     return merged
 
 
+def is_jdbc(catalog: Mapping[str, str]) -> bool:
+    """Whether a database keeps its tables by the name of the catalog: under another one there are none."""
+    return catalog.get("type") == "jdbc" or catalog.get("catalog-impl", "").endswith(".JdbcCatalog")
+
+
 def _no_deletes(place: LakePlace) -> dict[str, str]:
     """A catalog that reports a conflict after it has committed makes Iceberg delete the files of the new snapshot. So
     whatever commits through it cannot delete, as far as its FileIO can be told that, and what has to delete uses the
     catalog under another name.
     """
-    if place.embedded:
+    if place.embedded or is_jdbc(place.catalog):
         return {}
     catalog = f"spark.sql.catalog.{DELETING}"
     same = {f"{catalog}.{key}": value for key, value in place.catalog.items()}

@@ -46,6 +46,14 @@ def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:
     assert "spark.sql.catalog.lake.uri" in settings(place(tmp_path))
 
 
+def test_what_commits_cannot_delete_unless_the_catalog_has_one_name(tmp_path: Path) -> None:
+    """A second connection deletes; a database keeps tables by the name of the catalog, so there it would find none."""
+    for kind, second in (("rest", True), ("jdbc", False)):
+        found = settings(place(tmp_path, spark__sql__catalog__lake__type=kind))
+        assert ("spark.sql.catalog.lake_upkeep" in found) is second
+        assert (found.get("spark.sql.catalog.lake.s3.delete-enabled") == "false") is second
+
+
 def test_a_catalog_whose_name_begins_alike_is_another(tmp_path: Path) -> None:
     """The embedded one stays, with the sync after each of its changes."""
     assert place(tmp_path, spark__sql__catalog__lakehouse="org.apache.iceberg.spark.SparkCatalog").embedded
