@@ -188,7 +188,13 @@ def read_bytes(data: bytes, path: Path) -> Settings:
             values[name] = value
     spark = {name: value for name, value in passed_on.items() if name.startswith(SPARK_PREFIX)}
     catalog = {name: value for name, value in passed_on.items() if name not in spark}
-    reasons = [spark_keys.catalog_fault(spark), *catalog_keys.faults(_of_catalog(values), catalog, spark)]
+    own = _of_catalog(values)
+    embedded = own.get("catalog_type", catalog_keys.EMBEDDED) == catalog_keys.EMBEDDED
+    reasons = [
+        spark_keys.catalog_fault(spark),
+        spark_keys.cluster_fault(spark, embedded=embedded),
+        *catalog_keys.faults(own, catalog, spark),
+    ]
     mistakes += [f"{path}: {reason}" for reason in reasons if reason is not None]
     if mistakes:
         raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))

@@ -13,6 +13,11 @@ CATALOG: Final = "spark.sql.catalog.lake"
 HEAP: Final = "spark.driver.memory"
 UNITS: Final[Mapping[str, int]] = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 LEAST_HEAP: Final = 512 << 20  # Spark ends below 450 MiB, of which the collector takes a part
+MASTER: Final = "spark.master"
+DEPLOY: Final = "spark.submit.deployMode"
+STANDALONE: Final = "spark://"
+_SERVER: Final = r"(\[[0-9a-fA-F:]+\]|[^\s,:/\[\]]+):[1-9][0-9]{0,4}"
+_STANDALONE: Final = re.compile(f"{STANDALONE}{_SERVER}(,{_SERVER})*")
 _SIZE: Final = re.compile(r"(?P<count>[1-9][0-9]{0,11})(?P<unit>[kmgtKMGT])")
 
 # The value of each in the sessions of the frontend, and what another one would do to values.
@@ -46,6 +51,10 @@ def fault(key: str, value: str) -> str | None:
     """Why a key must not have this value."""
     if key == HEAP:
         return _heap_fault(value)
+    if key == MASTER and value.startswith(STANDALONE) and not _STANDALONE.fullmatch(value):
+        return "a standalone cluster is spark://host:port, of several masters spark://host:port,host:port"
+    if key == DEPLOY and value != "client":
+        return "the driver is a child of the frontend: it is always client; leave it out"
     held, why = HELD.get(key, (value, ""))
     if value.casefold() != held.casefold():
         return f"it is always {held}, else {why}; leave it out"
@@ -59,6 +68,14 @@ def _heap_fault(value: str) -> str | None:
     if found is not None and int(found["count"]) * UNITS[found["unit"].lower()] >= LEAST_HEAP:
         return None
     return "it must be a size with a unit, k, m, g or t, such as 2048m or 4g, and at least 512m"
+
+
+def cluster_fault(keys: Mapping[str, str], *, embedded: bool) -> str | None:
+    """Why Spark's tasks could not run on other machines. `embedded`: the tables are in a folder of this one."""
+    master = keys.get(MASTER, "local")
+    if master.startswith("local") or not embedded or any(names_catalog(key) and key not in HELD for key in keys):
+        return None
+    return f"key '{MASTER}' = {master} needs a catalog_type and a catalog_warehouse: executors see no lake_dir"
 
 
 def names_catalog(key: str) -> bool:

@@ -98,6 +98,12 @@ def activate(session: SparkSession) -> None:
     jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
 
+def waits_for_executors(session: SparkSession) -> bool:
+    """Whether a job is under way, and no executor is there to run it. The driver counts as one, which runs none."""
+    status = session.sparkContext._jsc.sc().statusTracker()  # noqa: SLF001 - this module is the way to it
+    return len(status.getActiveJobIds()) > 0 and len(status.getExecutorInfos()) <= 1
+
+
 def java_class(error: BaseException) -> str:
     """Name of the Java exception that caused an error, "" if there is none."""
     if isinstance(error, Py4JJavaError):

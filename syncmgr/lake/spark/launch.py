@@ -57,6 +57,10 @@ FIXED: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
 }
+ON_CLUSTER: Final[Mapping[str, str]] = {
+    "spark.cores.max": "4",  # else the JVM of the commits would take every core before queries get one
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+}
 # No setting of the operator changes these; fe.conf is refused if it tries. One of them keeps secrets of the process, #
 # as ${env:HOME} or ${system:user.home}, out of any text that a user types.
 ENFORCED: Final[Mapping[str, str]] = {key: value for key, (value, _) in HELD.items()}
@@ -126,6 +130,8 @@ def settings(place: LakePlace) -> dict[str, str]:
         own["spark.hadoop.fs.file.impl"] = LOCAL_FILES
         # Other users of the machine reach its ports: without a secret, which Spark makes itself, they read every block.
         own["spark.authenticate"] = "true"
+    else:
+        own |= ON_CLUSTER
     if place.embedded:
         own |= _embedded_catalog(place)
     merged = own | dict(place.options) | dict(ENFORCED) | _no_deletes(place)

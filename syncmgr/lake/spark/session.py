@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -17,9 +18,12 @@ from syncmgr.host.private import is_secret
 from syncmgr.job import backoff
 from syncmgr.lake.spark import jvm, launch
 from syncmgr.lake.spark.fetching import JarCache
+from syncmgr.lake.spark.master import at_own_address
 
 START_TIMEOUT_SECOND: Final = 600.0
 STOP_GRACE_SECOND: Final = 5.0
+LOOK_SECOND: Final = 5.0
+NO_EXECUTOR_SECOND: Final = 60.0  # a cluster that is busy with others gives one in the end; no longer than this
 READY: Final = "ready"
 
 logger = logging.getLogger(__name__)
@@ -95,13 +99,25 @@ class Session:
                 continue
             failures, served = 0, True
             self._is_ready(spark)
+            if not self._place.local:
+                threading.Thread(target=self._watch, args=(process, spark), name="spark-watch", daemon=True).start()
             status = process.wait()  # the watcher: returns the moment the JVM is gone
             self._is_lost(status)
             jvm.forget()
 
+    def _watch(self, process: launch.Jvm, spark: SparkSession) -> None:
+        """A master that was started anew knows nothing of the session, and gives it no executors ever again."""
+        waited = 0
+        while process.poll() is None and not self._stopping.wait(LOOK_SECOND):
+            with suppress(*jvm.JAVA_ERRORS):
+                waited = waited + 1 if jvm.waits_for_executors(spark) else 0
+            if waited * LOOK_SECOND >= NO_EXECUTOR_SECOND:
+                logger.warning("%s has given no executor for %.0f s", self._place.master, NO_EXECUTOR_SECOND)
+                process.kill()
+
     def _launch(self) -> tuple[launch.Jvm, SparkSession]:
         self._place.lake_dir.mkdir(parents=True, exist_ok=True)
-        conf = launch.settings(self._place)
+        conf = at_own_address(launch.settings(self._place))
         jars = self.jars.of_the_lake(self._progress)
         self._progress("Spark is starting")
         process, port, secret = self._announced(launch.with_jars(conf, self._place, jars))

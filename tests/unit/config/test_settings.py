@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,30 @@ def test_a_relative_folder_stands_beside_the_folder_of_fe_conf() -> None:
 def test_spark_keys_are_passed_on() -> None:
     """Any key of Spark or of an Iceberg catalog goes through as it is."""
     assert read("spark.driver.memory = 2g").spark == {"spark.driver.memory": "2g"}
+
+
+CATALOG = "catalog_type = jdbc\ncatalog_uri = jdbc:postgresql://there/lake\ncatalog_warehouse = s3://b/w\n"
+
+
+@pytest.mark.parametrize("master", ["local[*]", "local[2]", "yarn", "spark://a:7077", "spark://a.b:7077,[::1]:7078"])
+def test_a_master_of_spark(master: str) -> None:
+    """That of a cluster comes with a catalog whose tables executors reach."""
+    assert read(f"{CATALOG}spark.master = {master}").spark["spark.master"] == master
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f"{CATALOG}spark.master = spark://a", "spark.master"),
+        (f"{CATALOG}spark.master = spark://a:7077,b", "spark.master"),
+        ("spark.master = spark://a:7077", "spark.master"),
+        (f"{CATALOG}spark.submit.deployMode = cluster", "spark.submit.deployMode"),
+    ],
+)
+def test_a_cluster_that_cannot_work_is_an_error(text: str, key: str) -> None:
+    """At the start, with the key that is wrong: not with the first commit."""
+    with pytest.raises(SyncError, match=re.escape(key)):
+        read(text)
 
 
 def test_a_mutable_setting_changes_live_and_others_do_not() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.fetching import JarCache
+from syncmgr.lake.spark.master import at_own_address
 from syncmgr.lake.spark.queries.engine import QueryEngine
 from syncmgr.lake.spark.queries.health import is_idle, overflowing, wedged
 from syncmgr.lake.spark.queries.query import Query, Refuse
@@ -91,7 +92,7 @@ class Queries:
         if self._stopping.is_set():
             raise SyncError(Code.QUERIES_ENDED, reason="the frontend is stopping")
         self._lake_is_there()
-        conf = launch.query_settings(self._place, self._memory)
+        conf = at_own_address(launch.query_settings(self._place, self._memory))
         begun = time.monotonic()
         deadline = begun + self._wait_second
         jars = JarCache(self._place).of_the_lake(logger.info)
