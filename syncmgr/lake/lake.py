@@ -150,7 +150,8 @@ class Lake:
             self.ready()
             if self.tables.drops is not None:
                 finish(self.iceberg(), self.tables.drops)
-            warm_up(self.iceberg())
+            if self.place.local:  # others do not see the table of the dummy epochs
+                warm_up(self.iceberg())
         except (SyncError, *JAVA_ERRORS) as error:  # whatever it is, the first real commit meets it too
             logger.info("no warm-up: %s", error)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from syncmgr.config.catalog_keys import spark_keys
@@ -16,6 +17,7 @@ from tests.support.servers.iceberg_rest import RestCatalog
 from tests.support.servers.lying_catalog import SILENCE_SECOND, LyingCatalog
 from tests.support.servers.object_store import BUCKET, ObjectStore
 from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.spark_cluster import SparkCluster
 
 VARIABLE: Final = "SYNCMGR_TEST_LAKE"
 Place = Callable[[Path], AbstractContextManager[Mapping[str, str]]]
@@ -83,10 +85,22 @@ def on_s3_by_rest(folder: Path) -> Iterator[Mapping[str, str]]:
         yield lake.options
 
 
+@contextmanager
+def on_cluster(folder: Path) -> Iterator[Mapping[str, str]]:
+    """The same, with Spark's tasks in executors that do not see the frontend's folder."""
+    with on_s3_by_jdbc(folder) as options, TemporaryDirectory(prefix="syncmgr-cluster-") as own:
+        cluster = SparkCluster(Path(own), [folder])
+        try:
+            yield {**options, **cluster.start().options()}
+        finally:
+            cluster.stop()
+
+
 LAKES: Final[Mapping[str, Place]] = {
     "local": on_local_disk,
     "s3-jdbc": on_s3_by_jdbc,
     "s3-rest": on_s3_by_rest,
+    "cluster": on_cluster,
 }
 
 

@@ -19,10 +19,10 @@ from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import check_token, refuse_gone, refuse_replaced, token_of
 from syncmgr.lake.commit.filled_columns import carried_columns
 from syncmgr.lake.commit.partitions import refuse_mixed
-from syncmgr.lake.commit.rows import DATA, KIND
 from syncmgr.lake.commit.schema_change import change_schema
 from syncmgr.lake.commit.uncommitted_files import name_of
 from syncmgr.lake.drops import Drops
+from syncmgr.lake.executors.row_sink import DATA, sink_for
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
     EPOCH_MARK,
@@ -34,7 +34,6 @@ from syncmgr.lake.iceberg.ancestry import (
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 from syncmgr.lake.target.own_properties import refuse_unreadable
@@ -181,7 +180,7 @@ class Alter:
         alter, layout = self._alter, self._iceberg.layout(table)
         folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
         self._folders.append(folder)
-        at = self._iceberg.storage.for_spark(folder)
-        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, at, alter.part)
-        files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", (alter.db, alter.table))
-        self._iceberg.replace(transaction, files, {**self._marks, FILES_MARK: name_of(folder)}, alter.part)
+        sink = sink_for(self._iceberg, table, layout, folder, (alter.db, alter.table))
+        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, sink, alter.part)
+        marks = {**self._marks, FILES_MARK: name_of(folder)}
+        self._iceberg.replace(transaction, sink.found(table, DATA), marks, alter.part)

@@ -22,7 +22,8 @@ from syncmgr.job.rows.batch import OP, ChangeKind
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import arrow_type
-from syncmgr.lake.commit.rows import DATA, KIND, PLAIN_COLUMN, filled
+from syncmgr.lake.commit.rows import PLAIN_COLUMN, filled
+from syncmgr.lake.executors.row_sink import DATA, KIND
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.arrow import arrow_schema
 from syncmgr.lake.index.key_index import Words

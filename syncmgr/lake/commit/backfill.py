@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from syncmgr.job.channel.description import literal as text_literal
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.channel.shard import Part
-from syncmgr.lake.commit.rows import DATA, KIND, FilledColumn, save, spark_type
+from syncmgr.lake.commit.rows import FilledColumn, save, spark_type
+from syncmgr.lake.executors.row_sink import DATA, KIND, RowSink
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.spark.launch import CATALOG
 
@@ -23,11 +24,11 @@ def refill(
     before: Layout,
     layout: Layout,
     values: Mapping[str, str],
-    folder: str,
+    sink: RowSink,
     part: Part | None = None,
 ) -> None:
     """`table`: database and name; its columns are those of `before`, and become those of `layout`. `values`: of
-    columns, in the JSON of Iceberg's specification. `part`: of its rows, None: all. Writes as rows.write does.
+    columns, in the JSON of Iceberg's specification. `part`: of its rows, None: all.
     """
     names = {field.id: field.name for field in before.fields}
     columns = tuple(
@@ -40,7 +41,7 @@ def refill(
     if part is not None:
         rows = rows.where(f"{quoted(part.column)} = {text_literal(part.value)}")
     rows = rows.selectExpr("*", f"{DATA} AS `{KIND}`")
-    save(rows, columns, layout, folder, "zstd")
+    save(rows, columns, layout, sink, (DATA,))
 
 
 def _sql(field: Field, name: str | None, value: str | None) -> str:

@@ -285,10 +285,9 @@ class Commit:
             return self._files.at_hand
         written = self._files.begin(table, layout, gone=gone)
         if not self._channel.empty:
-            codec = self._iceberg.codec(table)
             with self._files.discarding():
                 distinct = self._distinct()
-                data_files.write(self._iceberg, self._channel, written, codec, self._epoch_keys, distinct=distinct)
+                data_files.write(self._iceberg, self._channel, written, table, self._epoch_keys, distinct=distinct)
         return written
 
     def _equality_deletes(self, table: Java, matching: Sequence[Java]) -> list[Java]:

@@ -11,9 +11,11 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.lake.commit import arrow_writer, rows
 from syncmgr.lake.commit.uncommitted_files import WrittenFiles
+from syncmgr.lake.executors.row_sink import sink_for
+from syncmgr.lake.executors.row_source import row_source
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import EpochKeys
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, text_of
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, text_of
 from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.target.plain_rows import PlainFiles
 
@@ -24,22 +26,25 @@ def write(
     iceberg: Iceberg,
     channel: ChannelCommit,
     written: WrittenFiles,
-    codec: str,
+    table: Java,
     keys: NumberedKeys | None,
     *,
     distinct: bool,
 ) -> None:
-    """Into the folder of `written`. `distinct`: no key has two changes. A failure leaves files that nothing names.
+    """Into the folder of `written`, for a `table`. `distinct`: no key has two changes. A failure leaves files that
+    nothing names.
 
     Raises SOURCE_VALUE, BAD_EXPRESSION, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, LAKE_FULL, the errors of the source, and
     those of Java if Spark's message does not blame the rows.
     """
     try:
-        folder = iceberg.storage.place(written.folder)
+        folder, codec = iceberg.storage.place(written.folder), iceberg.codec(table)
         if channel.chunk is not None:
-            _write_chunk(iceberg, channel, channel.chunk, written, codec)
+            _write_chunk(iceberg, channel, channel.chunk, written, table)
         elif not _write_plain(channel, written, folder, codec, keys):
-            rows.write(iceberg.spark, channel, written.layout, _spec(iceberg, written, codec, distinct=distinct))
+            spec = _spec(iceberg, channel, written, table, distinct=distinct)
+            with row_source(iceberg, table, written.folder) as source:
+                rows.write(source, channel, written.layout, spec)
     except OSError as error:
         raise SyncError(of_lake(str(error)), reason=str(error)) from error
     except JAVA_ERRORS as error:
@@ -49,23 +54,28 @@ def write(
         raise bad from error
 
 
-def _spec(iceberg: Iceberg, written: WrittenFiles, codec: str, *, distinct: bool) -> rows.WriteSpec:
-    folder = iceberg.storage.for_spark(written.folder)
-    return rows.WriteSpec(folder=folder, codec=codec, gone=written.gone, distinct=distinct)
+def _spec(
+    iceberg: Iceberg, channel: ChannelCommit, written: WrittenFiles, table: Java, *, distinct: bool
+) -> rows.WriteSpec:
+    written.sink = sink_for(iceberg, table, written.layout, written.folder, (channel.db, channel.table))
+    return rows.WriteSpec(sink=written.sink, gone=written.gone, distinct=distinct)
 
 
-def _write_chunk(iceberg: Iceberg, channel: ChannelCommit, chunk: ChunkRows, written: WrittenFiles, codec: str) -> None:
+def _write_chunk(
+    iceberg: Iceberg, channel: ChannelCommit, chunk: ChunkRows, written: WrittenFiles, table: Java
+) -> None:
     """Its rows go from the source right into data files, or into files that Spark reads."""
     plain = None if written.gone else arrow_writer.plain(channel, written.layout)
     if plain is not None:
-        sink = PlainFiles(plain.columns, plain.folder(iceberg.storage.place(written.folder)), codec)
+        sink = PlainFiles(plain.columns, plain.folder(iceberg.storage.place(written.folder)), iceberg.codec(table))
         read = chunk.reader.read(chunk, sink)
         written.rows, written.dead = read.rows, read.dead
         return
     with chunk.reader.staged(chunk) as read:
         written.dead = read.dead
-        spec = _spec(iceberg, written, codec, distinct=True)
-        rows.write(iceberg.spark, channel, written.layout, spec, read.files)
+        spec = _spec(iceberg, channel, written, table, distinct=True)
+        with row_source(iceberg, table, written.folder) as source:
+            rows.write(source, channel, written.layout, spec, read.files)
 
 
 def _write_plain(

@@ -19,6 +19,7 @@ from syncmgr.job.channel.expression_moments import momentary
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.lake.commit import rows
+from syncmgr.lake.executors.row_source import on_this_machine
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark import jvm
 from syncmgr.lake.spark.segment import spark_type
@@ -49,7 +50,7 @@ class Bounds:
         computed = tuple(each for each in all_of_it if each and not rows.PLAIN_COLUMN.fullmatch(each))
         if not computed or channel.empty or self._known.get(channel.token) == computed:
             return
-        relation = rows.changes(session, channel)
+        relation = rows.changes(on_this_machine(session), channel)
         for each in computed:
             reason = self._refused(relation, each)
             if reason is not None:

@@ -8,13 +8,14 @@ from pyspark.sql import SparkSession
 
 from syncmgr.job.channel.description import quoted
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.lake.commit.rows import GONE, KIND, FilledColumn, WriteSpec, is_known, save, spark_type
+from syncmgr.lake.commit.rows import FilledColumn, is_known, save, spark_type
+from syncmgr.lake.executors.row_sink import GONE, KIND, RowSink
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.launch import CATALOG
 
 
-def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: WriteSpec) -> None:
-    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write.
+def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, sink: RowSink) -> None:
+    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them.
 
     The key is the channel's: that of the table is another one if another engine has changed its identifier fields.
     """
@@ -31,4 +32,4 @@ def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layo
         if is_known(field.type)
     )
     found = spark.table(f"{CATALOG}.{quoted(channel.db)}.{quoted(channel.table)}").where(where)
-    save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, to.folder, to.codec)
+    save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, sink, (GONE,))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from syncmgr.errors import Code, SyncError
@@ -20,6 +20,8 @@ from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import arrow_type
 from syncmgr.lake.cures import in_catalog
+from syncmgr.lake.executors.row_sink import DATA, GONE, KIND, RowSink
+from syncmgr.lake.executors.row_source import RowSource
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
 from syncmgr.lake.iceberg.partition_files import PART, folder_of, kind_of, transformed
 from syncmgr.lake.spark.exact_cast import UNHELD, exact_cast
@@ -27,14 +29,11 @@ from syncmgr.lake.spark.query_errors import told
 from syncmgr.lake.spark.segment import by_schema
 from syncmgr.lake.spark.segment import spark_type as segment_type
 
-DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
-KIND: Final = "syncmgr_kind"
 ONE_TASK_ROWS: Final = 500_000  # below it a shuffle between tasks costs more than it saves: twice the CPU time
 DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
 _CAST: Final = re.compile(r'value (?P<value>.+?) of the type "[^"]+" cannot be cast to "(?P<wanted>[^"]+)"')
 PLAIN_COLUMN: Final = re.compile(r"`(?:[^`]|``)+`")
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
-ZSTD_LEVEL: Final = {"parquet.compression.codec.zstd.level": "1"}  # small files that compaction rewrites
 SPARK_TYPES: Final = {
     "boolean": "BOOLEAN",
     "int": "INT",
@@ -55,8 +54,7 @@ class WriteSpec:
     `distinct`: no key has two changes, so there is nothing to net.
     """
 
-    folder: str
-    codec: str
+    sink: RowSink
     gone: bool
     distinct: bool = False
 
@@ -115,31 +113,33 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[FilledColumn, ...]:
 
 
 def write(
-    spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: WriteSpec, staged: Sequence[str] = ()
+    source: RowSource, channel: ChannelCommit, layout: Layout, writing: WriteSpec, staged: Sequence[str] = ()
 ) -> None:
-    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<value>...]/*.parquet. `staged`: the rows of a chunk."""
-    rows = changes(spark, channel, staged)
+    """`staged`: files with the rows of a chunk."""
+    rows = changes(source, channel, staged)
     types = {folded_name(column.name): column.dataType.simpleString().upper() for column in rows.schema}
     columns = tuple(_exact(column, types, channel) for column in filled(channel, layout))
     as_they_are = not channel.keys or (writing.distinct and not writing.gone)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, gone=writing.gone)
     excerpt = None if channel.chunk is None or channel.chunk.excerpt is None else channel.chunk.excerpt.lake
-    save(shape(rows), columns, layout, writing.folder, writing.codec, where=excerpt)
+    kinds = (DATA, GONE) if writing.gone else (DATA,)
+    save(shape(rows), columns, layout, writing.sink, kinds, where=excerpt)
 
 
 def save(
     rows: DataFrame,
     columns: tuple[FilledColumn, ...],
     layout: Layout,
-    folder: str,
-    codec: str,
+    sink: RowSink,
+    kinds: Sequence[int],
     *,
     where: str | None = None,
 ) -> None:
-    """Rows that have a `syncmgr_kind`, as `write` does; `where`: over the target's columns."""
-    images, options = _images(rows, columns, layout), {"compression": codec, **ZSTD_LEVEL}
+    """Rows that have a `syncmgr_kind`, one of `kinds`; `where`: over the target's columns."""
+    images = _images(rows, columns, layout)
     images = images if where is None else images.where(where)
-    images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
+    keys = [column.field for column in columns if column.key]
+    sink.save(images, {kind: [c.field for c in columns] if kind == DATA else keys for kind in kinds})
 
 
 def _exact(column: FilledColumn, types: Mapping[str, str], channel: ChannelCommit) -> FilledColumn:
@@ -166,19 +166,18 @@ def _changed_type(field: Field, value: str, channel: ChannelCommit) -> SyncError
     return SyncError(Code.FOREIGN_CHANGE, table=".".join(name), reason=reason)
 
 
-def changes(spark: SparkSession, channel: ChannelCommit, staged: Sequence[str] = ()) -> DataFrame:
+def changes(source: RowSource, channel: ChannelCommit, staged: Sequence[str] = ()) -> DataFrame:
     """The rows of the source that are to be committed. `staged`: as in `write`."""
     if channel.chunk is not None:
-        return _chunk_rows(spark, channel.chunk, staged)
+        return _chunk_rows(source, channel.chunk, staged)
     [(ddl, paths)] = _one_schema(channel)
-    return _narrow(spark.read.schema(ddl).parquet(*paths), channel)
+    return _narrow(source(ddl, paths), channel)
 
 
-def _chunk_rows(spark: SparkSession, chunk: ChunkRows, staged: Sequence[str]) -> DataFrame:
+def _chunk_rows(source: RowSource, chunk: ChunkRows, staged: Sequence[str]) -> DataFrame:
     """As changes of one epoch, each an insert."""
     ddl = ", ".join(f"{quoted(column.name)} {segment_type(arrow_type(column))}" for column in chunk.wanted)
-    rows = spark.read.schema(ddl).parquet(*staged) if staged else spark.createDataFrame([], ddl)
-    return rows.selectExpr("*", f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
+    return source(ddl, staged).selectExpr("*", f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:

@@ -19,12 +19,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.lake.commit import rows
 from syncmgr.lake.commit.key_scan import write_matching
+from syncmgr.lake.executors.row_sink import DATA, GONE, RowSink, folder_sink, sink_for
 from syncmgr.lake.iceberg.ancestry import FILES_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.key_index import KeyNumbers
 from syncmgr.lake.index.keys import KeyShape, file_keys
 from syncmgr.lake.spark.jvm import Java, words
@@ -42,7 +41,7 @@ class WrittenFiles:
 
     `gone`: the keys that vanish are among them. `sent`: a commit that names them was sent, and whatever its answer, the
     table may have them. `beside`: paths in the folder that only one attempt may name; the last one is that of the keys
-    that are deleted with a part.
+    that are deleted with a part. `sink`: of the rows that Spark wrote; None: it wrote none.
     """
 
     folder: str
@@ -52,6 +51,7 @@ class WrittenFiles:
     keys: list[KeyNumbers] | None = None
     seed: int | None = None
     rows: int | None = None
+    sink: RowSink | None = None
     dead: tuple[DeadLetter, ...] = ()
     sent: bool = False
     beside: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class UncommittedFiles:
         """Raises LAKE_FAILED if they are not those that were written."""
         written = self.at_hand
         if written.files is None:
-            files = self._below(table, f"{written.folder}/{rows.KIND}={rows.DATA}")
+            files = self._found(table, DATA)
             with self.discarding():
                 refuse_missing(written, [self._iceberg.record_count(file) for file in files])
             written.files = files
@@ -117,7 +117,7 @@ class UncommittedFiles:
 
     def gone(self, table: Java) -> list[Java]:
         """The keys whose rows vanish."""
-        return self._below(table, f"{self.at_hand.folder}/{rows.KIND}={rows.GONE}")
+        return self._found(table, GONE)
 
     def keys(self, table: Java, shape: KeyShape) -> list[KeyNumbers]:
         """The keys of the data files, row by row."""
@@ -140,15 +140,16 @@ class UncommittedFiles:
         written = self.at_hand
         folder = f"{written.folder}/{MATCHING}-{uuid.uuid4()}"
         written.beside.append(folder)
-        at = self._iceberg.storage.for_spark(folder)
-        to = rows.WriteSpec(folder=at, codec=self._iceberg.codec(table), gone=True)
-        write_matching(self._iceberg.spark, self._channel, excerpt.lake, written.layout, to)
-        return self._below(table, f"{folder}/{rows.KIND}={rows.GONE}")
-
-    def _below(self, table: Java, root: str) -> list[Java]:
-        name = self._channel.db, self._channel.table
+        sink = sink_for(self._iceberg, table, written.layout, folder, (self._channel.db, self._channel.table))
         with self.discarding():
-            return files_below(self._iceberg, table, self.at_hand.layout, root, name)
+            write_matching(self._iceberg.spark, self._channel, excerpt.lake, written.layout, sink)
+            return sink.found(table, GONE)
+
+    def _found(self, table: Java, kind: int) -> list[Java]:
+        written, name = self.at_hand, (self._channel.db, self._channel.table)
+        sink = written.sink or folder_sink(self._iceberg, table, written.layout, written.folder, name)
+        with self.discarding():
+            return sink.found(table, kind)
 
     @contextmanager
     def discarding(self) -> Iterator[None]:

@@ -202,6 +202,10 @@ class Iceberg(Transactions):
         """A DataFile in the partition and spec of another."""
         return self._in_partition(table.specs().get(like.specId()), file, like.partition())
 
+    def in_own_spec(self, table: Java, file: Java) -> Java:
+        """A DataFile that was made for the spec of a table, as one of that."""
+        return self._in_partition(table.spec(), file, file.partition())
+
     def _in_partition(self, spec: Java, file: Java, partition: Java) -> Java:
         return self.data_file(spec, file, file.location()).withPartition(partition).build()
 

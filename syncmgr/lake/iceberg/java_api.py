@@ -153,14 +153,14 @@ class StoredFiles(JavaApi):
 
     def _listed_at(self, folder: str) -> str:
         """Where the files of a folder of ours are found by Hadoop: those that are uploaded have copies."""
-        return str(self.storage.place(folder)) if self.storage.has_copies(folder) else folder
+        return folder if is_local(folder) else str(self.storage.place(folder))
 
     def delete(self, *paths: str) -> None:
-        """Files and folders that nothing names; of those elsewhere, what this process has uploaded."""
+        """Files and folders that nothing names; of those elsewhere, what this process, or its Spark, has written."""
         for name in paths:
             if not is_local(name):
                 self.storage.delete(name)
-            if is_local(name) or not self.storage.spark_is_here:
+            else:
                 path = self._classes.path(name)
                 path.getFileSystem(self.hadoop).delete(path, True)
 

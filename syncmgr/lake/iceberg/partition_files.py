@@ -17,7 +17,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import quoted
 from syncmgr.lake.cures import Name, in_catalog
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import JsonValue, Layout, PartitionField
+from syncmgr.lake.iceberg.layout import VOID, JsonValue, Layout, PartitionField
 from syncmgr.lake.spark.jvm import Java
 from syncmgr.lake.spark.launch import CATALOG
 
@@ -85,6 +85,27 @@ def _long_values(
         values = rows.groupBy(field).agg(F.first(value, ignorenulls=True)).collect()
         found |= {name: bytes(of) for name, of in values if of is not None}
     return found
+
+
+def refuse_unwritable(
+    iceberg: Iceberg, layout: Layout, columns: Collection[int], files: Collection[Java], table: Name
+) -> None:
+    """`files`: of a partition each, made from these columns. Raises SOURCE_VALUE and FOREIGN_CHANGE for a value that a
+    commit cannot name, or a reader not find.
+    """
+    anything = iceberg.jvm.java.lang.Class.forName("java.lang.Object")
+    for place, part in enumerate(layout.partition):
+        kind = kind_of(part, layout)
+        if (
+            part.transform == VOID
+            or part.source_id not in columns
+            or not kind.startswith(("float", "double", "decimal"))
+        ):
+            continue
+        for file in files:
+            value = file.partition().get(place, anything)
+            if value is not None:
+                _value(part, layout, str(value).encode(), table)
 
 
 def kind_of(part: PartitionField, layout: Layout) -> str:

@@ -44,7 +44,7 @@ class _Reader:
 
 
 class TableFiles:
-    """Of one JVM. From any thread. `spark_is_here`: Spark's tasks write to the local disk of this machine.
+    """Of one JVM. From any thread. `spark_is_here`: Spark's tasks have the local disk of this machine.
 
     An uploaded file is known until its folder is `settled`, or it is deleted; its copy is kept until then, or until
     `copies_gone`.
@@ -60,12 +60,8 @@ class TableFiles:
         return local(location) if is_local(location) else copy_of(location, self._copies.folder)
 
     def for_spark(self, folder: str) -> str:
-        """The folder in which Spark writes what belongs into another one."""
-        return folder if is_local(folder) or not self.spark_is_here else str(self.place(folder))
-
-    def has_copies(self, folder: str) -> bool:
-        """Whether files of a folder elsewhere are written on the local disk before they are there."""
-        return not is_local(folder) and (self.spark_is_here or self.place(folder).is_dir())
+        """The folder of this machine in which Spark writes what belongs into another one."""
+        return folder if is_local(folder) else str(self.place(folder))
 
     def upload(self, io: Java, location: str) -> None:
         """The copy of a file, unless that was done."""
@@ -78,6 +74,11 @@ class TableFiles:
         if not is_local(location):
             self._note(io, location)
         self._java.write(io, location, content)
+
+    def note(self, io: Java, location: str) -> None:
+        """A file that Spark's tasks have written."""
+        if not is_local(location):
+            self._note(io, location)
 
     def _note(self, io: Java, location: str) -> None:
         """Before it is there: what is uploaded in part is deleted, too."""
@@ -104,15 +105,12 @@ class TableFiles:
 
     @contextmanager
     def for_reading(self, io: Java, locations: Sequence[str]) -> Iterator[Mapping[str, str]]:
-        """Where Spark reads these files, by their locations."""
+        """Where Spark reads these files on this machine, by their locations."""
         with ExitStack() as copies:
-            if self.spark_is_here:
-                elsewhere = [each for each in locations if not is_local(each)]
-                yield {each: each for each in locations} | {
-                    each: str(copies.enter_context(self.whole(io, each))) for each in elsewhere
-                }
-            else:
-                yield {each: each for each in locations}
+            elsewhere = [each for each in locations if not is_local(each)]
+            yield {each: each for each in locations} | {
+                each: str(copies.enter_context(self.whole(io, each))) for each in elsewhere
+            }
 
     def part(self, io: Java, location: str, offset: int, length: int) -> bytes:
         return self._java.part(io, location, offset, length)

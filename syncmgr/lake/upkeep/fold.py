@@ -5,7 +5,7 @@ Must not know: when a fold is due; how delete files are written.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +20,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.lake.commit.commit_marker import may_have
 from syncmgr.lake.commit.rows import spark_type
 from syncmgr.lake.commit.vectors import VECTORS, Deletion
+from syncmgr.lake.executors.key_files import NO_IDS, KeyFiles, key_files
 from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
@@ -31,7 +32,6 @@ from syncmgr.lake.index.keys import KeyShape, UnindexableError
 from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class, text_of
 
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
-NO_IDS: Final = "doesn't contain any field Ids"  # Spark's words for a file that was made without Iceberg
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
 Key = tuple[Field, ...]
@@ -108,21 +108,21 @@ class Fold:
             return {}
         refuse_unknown_reach(contents)
         paths = [file.path for file in (*(file for _, file in data), *gone)]
-        with self._iceberg.storage.for_reading(table.io(), paths) as at:
-            return self._dead(key, reaches, data, at, few=sum(file.rows for file in gone) <= BROADCAST_KEYS)
+        with key_files(self._iceberg, self._session, table.io(), paths) as read:
+            return self._dead(key, reaches, data, read, few=sum(file.rows for file in gone) <= BROADCAST_KEYS)
 
     def _dead(
         self,
         key: Key,
         reaches: Sequence[tuple[str | None, ContentFile]],
         data: Sequence[tuple[int, ContentFile]],
-        at: Mapping[str, str],
+        read: KeyFiles,
         *,
         few: bool,
     ) -> DeletedRows:
-        """`at`: where Spark reads each file, by its path. `few`: the vanished keys."""
+        """`few`: the vanished keys."""
         moved = any(reach == MOVED for reach, _ in reaches)
-        keys = self._keys(key, reaches, at)
+        keys = self._keys(key, reaches, read)
         if few:
             keys = F.broadcast(keys)
         files = self._frame(
@@ -130,35 +130,27 @@ class Fold:
                 (path, number, file.sequence, place)
                 for number, file in data
                 for place in (file.lies if moved else (file.partition,))
-                for path in self._iceberg.spark_paths(at[file.path])
+                for path in read.names(file.path)
             ],
             ("number", "sequence", "partition"),
         )
         names = key_schema(key).names
-        rows = self._read(key, [file for _, file in data], at).select(
-            *names,
-            F.col("_metadata.file_path").alias("at"),
-            F.col("_metadata.row_index").alias("position"),
-        )
+        rows = self._read(key, [file for _, file in data], read)
         found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
         reached = F.col("reach").isNull() | (F.col("reach") == F.col("partition"))
         dead = found.where(known("sequence") < F.col("gone")).where(reached).select("number", "position").toArrow()
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, ContentFile]], at: Mapping[str, str]) -> DataFrame:
+    def _keys(self, key: Key, reaches: Sequence[tuple[str | None, ContentFile]], read: KeyFiles) -> DataFrame:
         """Each vanished key once for each partition that is reached, with the last moment at which it vanished."""
         sequences = self._frame(
-            [
-                (path, file.sequence, reach)
-                for reach, file in reaches
-                for path in self._iceberg.spark_paths(at[file.path])
-            ],
+            [(path, file.sequence, reach) for reach, file in reaches for path in read.names(file.path)],
             ("gone", "reach"),
         )
         names = key_schema(key).names
         gone = list(dict.fromkeys(file for _, file in reaches))
-        keys = self._read(key, gone, at).select(*names, F.col("_metadata.file_path").alias("at"))
+        keys = self._read(key, gone, read).drop("position")
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names, "reach").agg(F.max(known("gone")).alias("gone"))
 
@@ -170,12 +162,13 @@ class Fold:
         arrays = [*(pa.array(column, pa.int64()) for column in numbers), pa.array(partition, pa.string())]
         return self._session.createDataFrame(pa.table([pa.array(at, pa.string()), *arrays], names=["at", *names]))
 
-    def _read(self, key: Key, files: list[ContentFile], at: Mapping[str, str]) -> DataFrame:
+    def _read(self, key: Key, files: list[ContentFile], read: KeyFiles) -> DataFrame:
         """The key columns under names of ours, found by field id: a column may have been renamed since."""
         other = next((file for file in files if file.facts["file-format"] != "parquet"), None)
         if other is not None:
             raise UnindexableError(f"{other.path} is a file of another format")
-        return self._session.read.schema(key_schema(key)).parquet(*(at[file.path] for file in files))
+        named = [replace(field, name=f"{KEY}{place}") for place, field in enumerate(key)]
+        return read.rows(named, key_schema(key), files)
 
 
 def without_keys(contents: ContentFiles, shape: KeyShape) -> TableIndex:

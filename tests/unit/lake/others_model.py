@@ -19,6 +19,7 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.commit import rows as spark_rows
 from syncmgr.lake.commit.vectors import POSITIONS
+from syncmgr.lake.executors.row_sink import DATA, GONE, KIND, FolderSink
 from syncmgr.lake.iceberg.layout import Layout, PartitionField
 from syncmgr.lake.iceberg.puffin import puffin, vector_rows
 from syncmgr.lake.iceberg.snapshot_files import ContentFile, ContentFiles, contents_of, reaching, vector_of
@@ -246,9 +247,14 @@ def _write(_spark: object, channel: ChannelCommit, layout: Layout, writing: spar
     """The last image of each key, and where they are wanted the keys that vanish."""
     staged = [row for file in channel.files for row in pq.read_table(file.path).to_pylist()]
     last = {row["id"]: row for row in sorted(staged, key=lambda row: row[SEQ])}
-    _save([row for row in last.values() if row[OP] != ChangeKind.DELETE], spark_rows.DATA, layout, writing)
+    _save([row for row in last.values() if row[OP] != ChangeKind.DELETE], DATA, layout, writing)
     if writing.gone:
-        _save(list(last.values()), spark_rows.GONE, layout, writing)
+        _save(list(last.values()), GONE, layout, writing)
+
+
+def folder_of(writing: spark_rows.WriteSpec) -> str:
+    assert isinstance(writing.sink, FolderSink)
+    return writing.sink.folder
 
 
 def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_rows.WriteSpec) -> None:
@@ -257,7 +263,7 @@ def _save(rows: list[dict[str, int]], kind: int, layout: Layout, writing: spark_
         parts.setdefault(values_of(layout, row), []).append(row)
     for values, those in parts.items():
         names = (f"/syncmgr_p{place}=x{str(value).encode().hex()}" for place, value in enumerate(values))
-        folder = Path(f"{writing.folder}/{spark_rows.KIND}={kind}{''.join(names)}")
+        folder = Path(f"{folder_of(writing)}/{KIND}={kind}{''.join(names)}")
         folder.mkdir(parents=True, exist_ok=True)
         columns = [pa.array([row[name] for row in those], pa.int64()) for name in ("id", "v")]
         table = pa.Table.from_arrays(columns, schema=arrow_schema(layout.fields))

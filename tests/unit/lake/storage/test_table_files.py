@@ -134,22 +134,27 @@ def test_what_may_be_named_is_known_without_its_copy(files: TableFiles, store: M
     assert not store.objects
 
 
-def test_spark_writes_where_its_tasks_are(files: TableFiles, store: MemoryStore, copies: Copies) -> None:
-    """On a cluster no task has this disk."""
+def test_spark_writes_on_this_machine(files: TableFiles) -> None:
+    """Into the copy of a folder elsewhere."""
     assert files.for_spark(FOLDER) == str(files.place(FOLDER))
     assert files.for_spark("file:/lake/t") == "file:/lake/t"
-    assert TableFiles(store, copies, spark_is_here=False).for_spark(FOLDER) == FOLDER
 
 
-@pytest.mark.parametrize(("here", "copied"), [(True, True), (False, False)])
-def test_where_spark_reads_a_file(store: MemoryStore, copies: Copies, *, here: bool, copied: bool) -> None:
-    """In a copy, if its tasks have this disk; a local file where it is."""
-    files = TableFiles(store, copies, spark_is_here=here)
+def test_what_tasks_of_other_machines_have_written_is_deleted_by_name(files: TableFiles, store: MemoryStore) -> None:
+    """As what was uploaded; nothing else in the folder is touched."""
+    store.objects |= {f"{FOLDER}/0/a.parquet": b"theirs", f"{FOLDER}/b.parquet": b"unknown"}
+    files.note(IO, f"{FOLDER}/0/a.parquet")
+    files.note(IO, "file:/lake/c.parquet")
+    files.delete(FOLDER)
+    assert set(store.objects) == {f"{FOLDER}/b.parquet"}
+
+
+def test_where_spark_reads_a_file(files: TableFiles, store: MemoryStore) -> None:
+    """In a copy; a local file where it is."""
     store.objects["s3://b/d.parquet"] = b"d"
     with files.for_reading(IO, ["s3://b/d.parquet", "file:/lake/e.parquet"]) as at:
         assert at["file:/lake/e.parquet"] == "file:/lake/e.parquet"
-        assert (at["s3://b/d.parquet"] != "s3://b/d.parquet") is copied
-        assert Path(at["s3://b/d.parquet"]).is_file() is copied
+        assert Path(at["s3://b/d.parquet"]).is_file()
 
 
 def test_a_file_of_the_local_disk_is_where_it_is(files: TableFiles, tmp_path: Path) -> None:
