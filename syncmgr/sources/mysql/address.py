@@ -22,6 +22,7 @@ from syncmgr.sources.mysql.driver import UNREADABLE, BoundedConnection
 from syncmgr.sources.mysql.tls import context, distrust, refusals
 
 Connection: TypeAlias = BoundedConnection
+Identity: TypeAlias = tuple[str, str]  # the variable by which a server is known, and its value there
 # Limits by which some guard their servers from people's queries, whatever the server or its init_connect sets.
 ALL_ROWS: Final = "sql_select_limit = 18446744073709551615, sql_big_selects = 1"
 # In milliseconds on MySQL, in seconds on MariaDB; each skips the comment of the other.
@@ -85,6 +86,14 @@ def query(connection: Connection, text: str, *values: object) -> list[dict[str, 
     with connection.cursor(DictCursor) as cursor:
         cursor.execute(text, values or None)
         return list(cursor.fetchall())
+
+
+def refuse_other(address: MysqlAddress, connection: Connection, identity: Identity) -> None:
+    """Another server may answer at an address by now, and lack what that one has. Raises SOURCE_UNREACHABLE."""
+    variable, wanted = identity
+    found = str(query(connection, f"SELECT @@global.{variable} found")[0]["found"])
+    if found != wanted:
+        raise unreachable(address, f"it is server {found} now, and the rows are those of {wanted}")
 
 
 @contextlib.contextmanager

@@ -246,7 +246,9 @@ def test_rows_come_from_the_server_at_which_the_job_began(
     """Another one may be behind the start, whatever it says of itself."""
     start = facts(mysql_server, start="snapshot").start
     both = [address(mariadb_server), address(mysql_server)]
-    assert MysqlSnapshot(both).settle(start) == MysqlChunks(address(mysql_server))
+    assert MysqlSnapshot(both).settle(start) == MysqlChunks(
+        address(mysql_server), identity=("server_uuid", start.server)
+    )
     with pytest.raises(SyncError, match="not the server at which the job began") as raised:
         MysqlSnapshot(both[:1]).settle(start)
     assert raised.value.code is Code.SOURCE_UNREACHABLE

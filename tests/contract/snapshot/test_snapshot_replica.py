@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,10 @@ from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.description import described as source_of
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, facts
+from tests.contract.snapshot.test_snapshot_values import chunk_of, selected
+from tests.support.chunk_reads import ReadHere
 from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.servers.proxy import Proxy
 from tests.support.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
@@ -64,11 +68,35 @@ def test_a_job_begins_at_what_its_replica_has(pair: tuple[MysqlServer, MysqlServ
     assert GtidSet.parse(start.gtids) == executed(replica) != executed(source)
     assert start.server == facts(source).server
     reader = MysqlSnapshot([address(source)], address(replica))
-    assert reader.settle(start) == MysqlChunks(address(replica))
+    [(known_as,)] = replica.run("SELECT @@server_uuid")
+    assert reader.settle(start) == MysqlChunks(address(replica), identity=("server_uuid", known_as))
     assert GtidSet.parse(reader.end().gtids) == executed(source)
     with pytest.raises(SyncError, match="which the job counts as read") as caught:
         reader.settle(facts(source).start)
     assert caught.value.code is Code.SOURCE_UNREACHABLE
+
+
+@pytest.mark.parametrize("role", ["source", "replica"])
+def test_all_rows_are_of_the_server_that_was_settled_on(pair: tuple[MysqlServer, MysqlServer], role: str) -> None:
+    """A name, or a proxy, that leads to another server by now is noticed: that one may lack rows which the job counts
+    as read, and neither they nor the binlog after the start would bring them.
+    """
+    source, replica = pair
+    first, other = (source, replica) if role == "source" else (replica, source)
+    table, proxy = facts(source, [TABLE]).tables[0], Proxy(first.port)
+    try:
+        start = inspect(source, replica).start if role == "replica" else facts(source, start="snapshot").start
+        through = address(first, port=proxy.port)
+        snapshot = MysqlSnapshot([through]) if role == "source" else MysqlSnapshot([address(source)], through)
+        chunk = replace(chunk_of(source, table), reader=ReadHere(snapshot.settle(start)))
+        assert selected(chunk).keys() == {row[0] for row in first.run("SELECT id FROM spared.t")}
+        proxy.target = other.port
+        for ask in (lambda: selected(chunk), *([snapshot.end] if role == "source" else [])):
+            with pytest.raises(SyncError, match=r"it is server \S+ now, and the rows are those of") as caught:
+                ask()
+            assert caught.value.code is Code.SOURCE_UNREACHABLE
+    finally:
+        proxy.close()
 
 
 def test_tables_of_another_shape_are_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:

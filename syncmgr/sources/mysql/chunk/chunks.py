@@ -22,7 +22,17 @@ from syncmgr.job.snapshot.handshake import opening
 from syncmgr.job.snapshot.select_list import LIKE_ANOTHER
 from syncmgr.job.types.cells import Unheld, UnholdableError
 from syncmgr.job.types.schema import SourceColumn, SourceTable
-from syncmgr.sources.mysql.address import ALL_ROWS, ANY_TIME, Connection, MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.address import (
+    ALL_ROWS,
+    ANY_TIME,
+    Connection,
+    Identity,
+    MysqlAddress,
+    connect,
+    naming_failures,
+    query,
+    refuse_other,
+)
 from syncmgr.sources.mysql.chunk.prepared_select import PreparedSelect, SentColumn
 from syncmgr.sources.mysql.chunk.row_buffer import Rows
 from syncmgr.sources.mysql.chunk.row_cells import row_cells
@@ -41,10 +51,11 @@ NOT_THERE: Final = frozenset({1146, 1054, 1049, 1142, 1143, 1932})
 
 @dataclass(frozen=True, slots=True)
 class MysqlChunks:
-    """The rows of one server. `most_row`: bytes of one."""
+    """The rows of one server. `most_row`: bytes of one. `identity`: of that server; None: of whichever answers."""
 
     server: MysqlAddress
     most_row: int = MOST_ROW
+    identity: Identity | None = None
 
     def rows(self, chunk: ChunkRows) -> "MysqlRows":
         columns = chunk.wanted
@@ -63,13 +74,14 @@ class MysqlChunks:
             query=f"SELECT {items} FROM {table}{where}",  # noqa: S608 - quoted
             opening=opening(chunk.plan) if chunk.exact else VIEW,
             most_row=self.most_row,
+            identity=self.identity,
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MysqlRows:
     """Those of one chunk. `refused`: of each column, why some of its texts are refused, which come as LIKE_ANOTHER and
-    their bytes; None: none is. `opening`: the statements before the query.
+    their bytes; None: none is. `opening`: the statements before the query. `identity`: as that of MysqlChunks.
     """
 
     server: MysqlAddress
@@ -79,10 +91,13 @@ class MysqlRows:
     query: str
     opening: tuple[str, ...]
     most_row: int = MOST_ROW
+    identity: Identity | None = None
 
     def __call__(self) -> Iterator[ReadRows]:
         with self._naming_failures(), contextlib.closing(connect(self.server)) as connection:
             connection.waits(SILENCE_SECOND)
+            if self.identity is not None:
+                refuse_other(self.server, connection, self.identity)
             for statement in (SESSION, *self.opening):
                 query(connection, statement)
             select = PreparedSelect(connection, self.query, self.most_row)

@@ -11,8 +11,16 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.job.types.schema import SourceTable
-from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.sources.mysql.server.server import Server
+from syncmgr.sources.mysql.address import (
+    Connection,
+    Identity,
+    MysqlAddress,
+    connect,
+    naming_failures,
+    query,
+    unreachable,
+)
+from syncmgr.sources.mysql.server.server import Server, identity_of
 from syncmgr.sources.mysql.server.tables import schema_of
 
 TRIES: Final = 5
@@ -31,18 +39,20 @@ def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[Sourc
     return Position(gtids=str(executed), server=server)
 
 
-def check_reaches(replica: MysqlAddress, start: Position, source: MysqlAddress) -> None:
+def check_reaches(replica: MysqlAddress, start: Position, source: MysqlAddress) -> Identity:
     """Whether its rows are those of the job: as new as its start, and none that the source does not have.
 
     Raises SOURCE_UNREACHABLE while it is behind the start, SOURCE_UNSUPPORTED if it has diverged, REPLICA_FILTERED.
     """
     with closing(connect(replica)) as connection, naming_failures(replica):
-        _check_server(replica, Server(replica, connection))
+        server = Server(replica, connection)
+        _check_server(replica, server)
         executed = _executed(connection)
     left = GtidSet.parse(start.gtids).subtract(executed)
     if left:
         raise unreachable(replica, f"it has not executed {left}, which the job counts as read")
     check_subset(replica, executed, source)
+    return identity_of(server)
 
 
 def check_subset(replica: MysqlAddress, executed: GtidSet, source: MysqlAddress) -> None:

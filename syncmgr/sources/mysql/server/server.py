@@ -13,7 +13,7 @@ from pymysql import err
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.job.source_history.logged import OFF, VARIABLES, left_out, unapplied, why_not_shared, without_replicated
-from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
+from syncmgr.sources.mysql.address import Connection, Identity, MysqlAddress, query
 from syncmgr.sources.mysql.server.grants import Lacking, grants_missing
 
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
@@ -23,6 +23,10 @@ KEYS_BESIDE: Final = 9  # of MySQL, the first version
 NATIVE_KEYS: Final = "innodb_native_foreign_keys"  # of MySQL from 9.6 on
 SEES_BINLOG: Final = "REPLICATION CLIENT"
 SEES_REPLICATION: Final = "SLAVE MONITOR"
+
+
+def _named_by(*, mariadb: bool) -> str:
+    return "server_id" if mariadb else "server_uuid"
 
 
 class Server:
@@ -39,7 +43,7 @@ class Server:
     @property
     def id(self) -> str:
         """As a position names it."""
-        return self.variables["server_id" if self.mariadb else "server_uuid"]
+        return self.variables[_named_by(mariadb=self.mariadb)]
 
     @property
     def by_gtid(self) -> bool:
@@ -184,3 +188,8 @@ class Server:
                 if number != SYNTAX or text == texts[-1]:
                     raise
         raise AssertionError("the last one returned or raised")
+
+
+def identity_of(server: Server) -> Identity:
+    """By which other connections recognize it."""
+    return _named_by(mariadb=server.mariadb), server.id

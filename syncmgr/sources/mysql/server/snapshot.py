@@ -19,11 +19,19 @@ from syncmgr.job.snapshot.chunk import Bound, ChunkPlan, beyond, chunk_rows, eve
 from syncmgr.job.snapshot.select_list import quoted as quoted_column
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import INTEGER_BITS, SourceColumn, SourceTable
-from syncmgr.sources.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
+from syncmgr.sources.mysql.address import (
+    Connection,
+    Identity,
+    MysqlAddress,
+    naming_failures,
+    query,
+    refuse_other,
+    unreachable,
+)
 from syncmgr.sources.mysql.chunk.chunks import MOST_ROW, MysqlChunks
 from syncmgr.sources.mysql.server.exact_point import ExactPoint, await_writers
 from syncmgr.sources.mysql.server.replica import check_reaches
-from syncmgr.sources.mysql.server.server import Server
+from syncmgr.sources.mysql.server.server import Server, identity_of
 from syncmgr.sources.mysql.server.tables import quoted, schema_of, unique_keys
 from syncmgr.sources.mysql.sessions import Sessions
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
@@ -58,6 +66,7 @@ class MysqlSnapshot:
         self._address = self._addresses[0]
         self._replica = replica
         self._most_row = most_row
+        self._identity: Identity | None = None  # of the source that was settled on
         self._sessions = Sessions()
 
     def give_up(self) -> None:
@@ -81,7 +90,8 @@ class MysqlSnapshot:
                     if found and self._replica is None:
                         _await_shown(address, server, start)
                 if found:
-                    return self._reader(start)
+                    self._identity = identity_of(server)
+                    return self._reader(start, identity_of(server))
             except SyncError as failed:
                 error = failed
                 continue
@@ -101,10 +111,10 @@ class MysqlSnapshot:
         with self._connected() as connection:
             await_writers(self._address, connection, table)
 
-    def _reader(self, start: Position) -> MysqlChunks:
+    def _reader(self, start: Position, identity: Identity) -> MysqlChunks:
         if self._replica is not None:
-            check_reaches(self._replica, start, self._address)
-        return MysqlChunks(self._replica or self._address, self._most_row)
+            identity = check_reaches(self._replica, start, self._address)
+        return MysqlChunks(self._replica or self._address, self._most_row, identity)
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
         """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that
@@ -118,6 +128,8 @@ class MysqlSnapshot:
     def end(self) -> Position:
         """The place after every transaction that a SELECT has shown so far."""
         with self._connected() as connection:
+            if self._identity is not None:
+                refuse_other(self._address, connection, self._identity)
             return Server(self._address, connection).latest()
 
     @contextlib.contextmanager
