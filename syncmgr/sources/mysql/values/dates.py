@@ -69,8 +69,9 @@ def datetime(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 def timestamp(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     seconds = cells.read("<u4").astype(np.int64) if field.code == wire.TIMESTAMP else cells.big(4)
-    valid = cells.holding(seconds == 0, lambda _: "0000-00-00 00:00:00", NO_DATE)
-    return array(pa.timestamp("us", "UTC"), seconds * 1_000_000 + _fraction(field, cells, 4), valid)
+    micros = seconds * 1_000_000 + _fraction(field, cells, 4)
+    valid = cells.holding(micros == 0, lambda _: "0000-00-00 00:00:00", NO_DATE)
+    return array(pa.timestamp("us", "UTC"), micros, valid)
 
 
 def _fraction(field: Field, cells: Cells, shift: int) -> Ints | int:

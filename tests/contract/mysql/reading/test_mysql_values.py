@@ -134,6 +134,7 @@ MYSQL_ONLY: Final = {
 
 
 MARIADB_ONLY: Final = {
+    "TIMESTAMP(3) NULL": ["'1970-01-01 00:00:00.5'", "'1970-01-01 00:00:00.001'"],  # its second 0 is 0000-00-00
     "UUID": [
         "'123e4567-e89b-12d3-a456-426655440000'",  # with a time in it
         "'01890a5d-ac96-774b-bcce-b302099a8057'",
