@@ -103,6 +103,10 @@ class TableFiles:
         finally:
             fetched.unlink(missing_ok=True)
 
+    def fetches(self, location: str) -> bool:
+        """Whether Spark reads a copy of a file."""
+        return self.spark_is_here and not is_local(location)
+
     @contextmanager
     def for_reading(self, io: Java, locations: Sequence[str]) -> Iterator[Mapping[str, str]]:
         """Where Spark reads these files on this machine, by their locations."""

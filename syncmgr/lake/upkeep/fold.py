@@ -5,7 +5,7 @@ Must not know: when a fold is due; how delete files are written.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -33,8 +33,10 @@ from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class, text_
 
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
+FETCHED_BYTES: Final = 2**30  # of data files that are copied to the local disk at once, unless one is larger
 
 Key = tuple[Field, ...]
+NumberedFile = tuple[int, ContentFile]  # with its position among the data files
 
 
 class Fold:
@@ -107,15 +109,19 @@ class Fold:
         if not data:
             return {}
         refuse_unknown_reach(contents)
-        paths = [file.path for file in (*(file for _, file in data), *gone)]
-        with key_files(self._iceberg, self._session, table.io(), paths) as read:
-            return self._dead(key, reaches, data, read, few=sum(file.rows for file in gone) <= BROADCAST_KEYS)
+        few = sum(file.rows for file in gone) <= BROADCAST_KEYS
+        found: dict[int, BitMap] = {}
+        for part in parts(data, self._iceberg.storage.fetches):
+            paths = [file.path for file in (*(file for _, file in part), *gone)]
+            with key_files(self._iceberg, self._session, table.io(), paths) as read:
+                found |= self._dead(key, reaches, part, read, few=few)
+        return found
 
     def _dead(
         self,
         key: Key,
         reaches: Sequence[tuple[str | None, ContentFile]],
-        data: Sequence[tuple[int, ContentFile]],
+        data: Sequence[NumberedFile],
         read: KeyFiles,
         *,
         few: bool,
@@ -169,6 +175,22 @@ class Fold:
             raise UnindexableError(f"{other.path} is a file of another format")
         named = [replace(field, name=f"{KEY}{place}") for place, field in enumerate(key)]
         return read.rows(named, key_schema(key), files)
+
+
+def parts(data: Sequence[NumberedFile], fetches: Callable[[str], bool]) -> Iterator[list[NumberedFile]]:
+    """Those that need no copy on the local disk together, the others as far as there is room for their copies."""
+    part = [each for each in data if not fetches(each[1].path)]
+    if part:
+        yield part
+    part, room = [], FETCHED_BYTES
+    for number, file in (each for each in data if fetches(each[1].path)):
+        if part and file.bytes > room:
+            yield part
+            part, room = [], FETCHED_BYTES
+        part.append((number, file))
+        room -= file.bytes
+    if part:
+        yield part
 
 
 def without_keys(contents: ContentFiles, shape: KeyShape) -> TableIndex:

@@ -6,6 +6,7 @@ One lake for all of them, and few of each kind: `SYNCMGR_TEST_LAKE=s3-rest` take
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -17,6 +18,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
 from tests.support.lakes import RestLake, rest_lake
 from tests.support.servers import iceberg_rest
@@ -149,6 +151,28 @@ def test_equality_deletes_are_folded(tables: Tables) -> None:
     table.lake._upkeep_of(table.db, table.name)._fold(table.lake.iceberg(), table.lake.upkeep_session())
     assert table.files(2) == 0
     assert table.rows() == BOTH
+
+
+def test_a_fold_copies_no_more_than_there_is_room_for(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data file after the other, and the deletes: a table may be larger than the local disk."""
+    table, most = tables.make(), list[int]()
+    for number in range(3):
+        table.commit([(INS, number, number), (INS, number + 10, number)])
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(UPD, 0, 5), (DEL, 1, None), (DEL, 12, None)])
+    find = fold.Fold._dead
+
+    def counted(*args: Any, **options: Any) -> Any:
+        most.append(len(copied(table.lake)))
+        return find(*args, **options)
+
+    monkeypatch.setattr(fold.Fold, "_dead", counted)
+    monkeypatch.setattr(fold, "FETCHED_BYTES", 1)
+    table.lake._upkeep_of(table.db, table.name)._fold(table.lake.iceberg(), table.lake.upkeep_session())
+    assert most == [2, 2, 2]
+    assert table.files(2) == 0
+    assert table.rows() == [(0, 5), (2, 2), (10, 0), (11, 1)]
+    assert copied(table.lake) == []
 
 
 def test_small_files_are_merged_and_what_nothing_names_goes(tables: Tables, rest: RestLake) -> None:
