@@ -207,17 +207,23 @@ install_postgresql() {
   apt_install "a PostgreSQL server" postgresql
 }
 
+# What brings canal and the REST catalog.
+need_maven() {
+  { has mvn && has javac; } ||
+    apt_install "maven and a JDK" maven "openjdk-17-jdk-headless|openjdk-21-jdk-headless"
+}
+
 # A canal server and a ZooKeeper, for the tests.
 need_canal() {
   export CANAL_HOME=$PRIVATE/canal
-  { has mvn && has javac; } ||
-    apt_install "maven and a JDK" maven "openjdk-17-jdk-headless|openjdk-21-jdk-headless"
+  need_maven
   step "putting a canal server into $CANAL_HOME (40 MB, from Maven Central)" \
     one_at_a_time "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
 }
 
-# Iceberg's REST catalog server, for the tests; after need_canal, which brings maven.
+# Iceberg's REST catalog server, for the tests and the demo on S3.
 need_rest_catalog() {
+  need_maven
   step "putting a REST catalog into $PRIVATE/rest (20 MB, from Maven Central)" \
     one_at_a_time "$PROJECT/tests/bin/install-rest" "$PRIVATE/rest"
 }

@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +22,7 @@ STOP_FE = str(ROOT / "bin" / "stop_fe.sh")
 BACKUP_FE = str(ROOT / "bin" / "backup_fe.sh")
 RESTORE_FE = str(ROOT / "bin" / "restore_fe.sh")
 DEMO = str(ROOT / "bin" / "demo.sh")
+DEMO_S3 = str(ROOT / "bin" / "demo_s3.sh")
 DEMO_SHOP = [str(ROOT / ".venv" / "bin" / "python"), str(ROOT / "bin" / "demo_shop.py")]
 
 
@@ -137,7 +139,7 @@ def test_a_port_in_use_is_told(home: Home) -> None:
     assert not home.pid_file.exists()
 
 
-@pytest.mark.parametrize("script", [START_FE, DEMO])
+@pytest.mark.parametrize("script", [START_FE, DEMO, DEMO_S3])
 def test_an_unknown_option_is_refused(script: str) -> None:
     """A mistyped option starts nothing and shows the right ones."""
     refused = run(script, "--deamon")
@@ -238,14 +240,35 @@ def path_with(flavour: Flavour) -> str:
 )
 def test_the_demo_ends_equal_and_leaves_nothing_behind(tmp_path: Path, flavour: Flavour, says: str) -> None:
     """bin/demo.sh proves both sides equal, and takes its folder and processes away; on Debian its server is MariaDB."""
-    env = {**jvm.environment(), "TMPDIR": str(tmp_path), "PATH": path_with(flavour)}
-    demo = run(DEMO, env=env, second=4 * HANG_SECOND)
-    assert demo.returncode == 0, demo.stdout
+    demo = run(DEMO, env=demo_environment(tmp_path, flavour), second=4 * HANG_SECOND)
     assert says in demo.stdout
+    assert_ended_equal(demo, tmp_path)
+
+
+@pytest.mark.mysql
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_demo_on_s3_ends_equal_and_leaves_nothing_behind() -> None:
+    """bin/demo_s3.sh does the same with an object store and a REST catalog on PostgreSQL, all of which it makes."""
+    with tempfile.TemporaryDirectory(prefix="demo-s3-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)  # PostgreSQL runs as another user
+        demo = run(DEMO_S3, env=demo_environment(folder, "mysql"), second=8 * HANG_SECOND)
+        assert "an object store, PostgreSQL and a REST catalog" in demo.stdout
+        assert_ended_equal(demo, folder)
+        assert list(folder.iterdir()) == []
+
+
+def demo_environment(folder: Path, flavour: Flavour) -> Mapping[str, str]:
+    return {**jvm.environment(), "TMPDIR": str(folder), "PATH": path_with(flavour)}
+
+
+def assert_ended_equal(demo: "subprocess.CompletedProcess[str]", folder: Path) -> None:
+    assert demo.returncode == 0, demo.stdout
     assert demo.stdout.splitlines()[-1] == "EQUAL"
     assert "State: PAUSED" in demo.stdout
-    assert list(tmp_path.glob("syncmgr-demo.*")) == []
-    assert [p for p in psutil.process_iter() if str(tmp_path) in " ".join(_command(p))] == []
+    assert list(folder.glob("syncmgr-demo.*")) == []
+    assert [p for p in psutil.process_iter() if str(folder) in " ".join(_command(p))] == []
 
 
 def _command(process: psutil.Process) -> list[str]:

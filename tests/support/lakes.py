@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from syncmgr.config.catalog_keys import spark_keys
+from syncmgr.config.catalog_keys import PREFIX, spark_keys
 from tests.support.servers.iceberg_rest import RestCatalog
 from tests.support.servers.lying_catalog import SILENCE_SECOND, LyingCatalog
 from tests.support.servers.object_store import BUCKET, ObjectStore
@@ -48,11 +48,19 @@ def on_s3_by_jdbc(folder: Path) -> Iterator[Mapping[str, str]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestLake:
-    """Objects in S3, a REST catalog that keeps its own in PostgreSQL, and a proxy before it."""
+    """Objects in S3, a REST catalog that keeps its own in PostgreSQL, and a proxy before it. `settings`: of a frontend;
+    `options`: what they are for Spark.
+    """
 
     store: ObjectStore
+    catalog: RestCatalog
     proxy: LyingCatalog
-    options: Mapping[str, str]
+    settings: Mapping[str, str]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        own = {key: value for key, value in self.settings.items() if not key.startswith(PREFIX)}
+        return spark_keys(own, {key: value for key, value in self.settings.items() if key.startswith(PREFIX)})
 
 
 @contextmanager
@@ -74,9 +82,14 @@ def rest_lake(folder: Path) -> Iterator[RestLake]:
         running.callback(catalog.stop)
         proxy = LyingCatalog(catalog.uri)
         running.callback(proxy.stop)
-        own = {"catalog_type": "rest", "catalog_uri": proxy.uri, "catalog_warehouse": behind["warehouse"]}
-        waits = {"catalog.rest.client.socket-timeout-ms": str(int(SILENCE_SECOND * 600))}
-        yield RestLake(store=store, proxy=proxy, options=spark_keys(own, {**store.settings("catalog."), **waits}))
+        settings = {
+            "catalog_type": "rest",
+            "catalog_uri": proxy.uri,
+            "catalog_warehouse": behind["warehouse"],
+            **store.settings(PREFIX),
+            f"{PREFIX}rest.client.socket-timeout-ms": str(int(SILENCE_SECOND * 600)),
+        }
+        yield RestLake(store=store, catalog=catalog, proxy=proxy, settings=settings)
 
 
 @contextmanager

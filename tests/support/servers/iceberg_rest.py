@@ -62,11 +62,14 @@ class RestCatalog:
         return self
 
     def _warm_up(self) -> None:
-        """Its first table takes seconds: connections to its database and to the store, classes of both."""
+        """Its first table takes seconds: connections to its database and to the store, classes of both. One that was
+        started before has it.
+        """
         field = {"id": 1, "name": "id", "type": "long", "required": True}
         table = {"name": "t", "schema": {"type": "struct", "fields": [field]}}
         for path, body in (("namespaces", {"namespace": ["warm_up"]}), ("namespaces/warm_up/tables", table)):
-            requests.post(f"{self.uri}/v1/{path}", json=body, timeout=HANG_SECOND).raise_for_status()
+            answer = requests.post(f"{self.uri}/v1/{path}", json=body, timeout=HANG_SECOND)
+            assert answer.ok or answer.status_code == requests.codes.conflict, answer.text
 
     def stop(self) -> None:
         assert self._process is not None
@@ -76,7 +79,7 @@ class RestCatalog:
     def _answers(self) -> bool:
         try:
             return requests.get(f"{self.uri}/v1/config", timeout=5).ok
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             return False
 
 

@@ -69,5 +69,5 @@ class ObjectStore:
     def _answers(self) -> bool:
         try:
             return requests.get(f"{self.endpoint}/moto-api/", timeout=5).ok
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             return False
