@@ -24,6 +24,7 @@ from tests.support.lakes import RestLake, rest_lake
 from tests.support.servers import iceberg_rest
 from tests.support.servers.object_store import BUCKET, program
 from tests.support.servers.postgres import is_installed
+from tests.support.snippets import run_snippet
 from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, new_queries
 
 INS, UPD, DEL = ChangeKind
@@ -103,6 +104,19 @@ def test_epochs_are_committed_as_on_a_local_disk(tables: Tables) -> None:
         assert [tuple(row) for batch in query.batches() for row in batch] == everything
     finally:
         queries.stop()
+
+
+def test_the_snippet_of_the_manual_reads_it(tables: Tables, rest: RestLake) -> None:
+    """docs/reading.md: what it says to type for pyiceberg and a REST catalog reads the rows."""
+    table = tables.make()
+    changed(table)
+    examples = {
+        "https://catalog.example.com/api/catalog": rest.proxy.uri,
+        "https://store.example.com:9000": rest.store.endpoint,
+        "sales.orders": f"{table.db}.{table.name}",
+    }
+    read = run_snippet("load_catalog", examples)
+    assert sorted(tuple(row.values()) for row in read["rows"].to_pylist()) == BOTH
 
 
 def test_a_commit_is_a_few_requests(tables: Tables, rest: RestLake) -> None:
