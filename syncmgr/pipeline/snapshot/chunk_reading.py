@@ -21,6 +21,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkReader, ChunkRows
+from syncmgr.job.types.schema import has_arrow_type
 from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.known_history import first_waiting
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending
@@ -138,7 +139,7 @@ class ChunkReading:
                 number=number,
                 reader=self.reader,
                 table=channel.source,
-                columns=channel.reads,
+                columns=_columns(channel),
                 condition=plan.condition(number),
                 values=self._options.values(channel),
                 keys=channel.source_keys,
@@ -232,3 +233,8 @@ class ChunkReading:
         self._read[commit.token] = rows + committed.rows, began
         self._rows += committed.rows
         self.on_chunk()
+
+
+def _columns(channel: ChannelDescription) -> tuple[str, ...]:
+    """What it reads. If it computes from nothing, any column: each row still counts, and no SELECT is without one."""
+    return channel.reads or tuple(each.name for each in channel.source.columns if has_arrow_type(each))[:1]

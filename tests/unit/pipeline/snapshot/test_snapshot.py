@@ -441,6 +441,22 @@ def test_a_table_without_a_key_is_read_at_its_point() -> None:
     assert stored == [True, True]
 
 
+def test_rows_of_which_nothing_is_used_count_by_some_column() -> None:
+    """A target that has an expression of no column, such as a constant, gets as many rows."""
+    bench, asked = Bench(keys=()), list[tuple[str, ...]]()
+    bench.source.chunks = 1
+    first, *rest = bench.options.channels
+    bench.options = replace(bench.options, channels=(replace(first, reads=()), *rest))
+
+    def on_commit(commit: ChannelCommit) -> None:
+        assert commit.chunk is not None
+        asked.append(commit.chunk.columns)
+
+    bench.lake.on_commit = on_commit
+    bench.run()
+    assert asked == [(first.source.columns[0].name,), rest[0].reads]
+
+
 def exact_of(commit: ChannelCommit) -> bool:
     assert commit.chunk is not None
     return commit.chunk.exact
