@@ -117,7 +117,7 @@ def sink_for(
     iceberg: Iceberg, table: Java, layout: Layout, folder: str, label: tuple[str, str]
 ) -> FolderSink | IcebergSink:
     """For rows of a layout, into a folder of a table. On this machine one job writes rows and vanished keys, and puts
-    each into its partition without a sort, so there Iceberg's writer takes longer.
+    each into its partition without a sort; Iceberg's writer needs two, and the sort.
     """
     if iceberg.storage.spark_is_here:
         return folder_sink(iceberg, table, layout, folder, label)

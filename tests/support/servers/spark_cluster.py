@@ -70,13 +70,14 @@ class SparkCluster:
 
     def _worker(self, number: int) -> subprocess.Popen[bytes]:
         hide = "".join(f"mount -t tmpfs tmpfs '{folder}' && " for folder in self._hidden)
-        own = ["org.apache.spark.deploy.worker.Worker", "-h", HOST, "-c", "2", "-m", "2g", "--webui-port", "0"]
+        host = f"127.0.0.{number + 2}"  # a second attempt runs on another host only
+        own = ["org.apache.spark.deploy.worker.Worker", "-h", host, "-c", "2", "-m", "2g", "--webui-port", "0"]
         own += ["-d", str(self._folder / f"work-{number}"), self.url]
         view = ["unshare", "-m", "sh", "-c", f'{hide}exec "$0" "$@"']
-        return self._run(f"worker-{number}", [*view, _spark_class(), *own])
+        return self._run(f"worker-{number}", [*view, _spark_class(), *own], host)
 
-    def _run(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
-        own = {"JAVA_HOME": str(java_home()), "SPARK_DAEMON_MEMORY": "192m", "SPARK_LOCAL_IP": HOST}
+    def _run(self, name: str, command: Sequence[str], host: str = HOST) -> subprocess.Popen[bytes]:
+        own = {"JAVA_HOME": str(java_home()), "SPARK_DAEMON_MEMORY": "192m", "SPARK_LOCAL_IP": host}
         own |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_DAEMON_JAVA_OPTS": jvm.ONE_COMPILER}
         with (self._folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log, start_new_session=True)
