@@ -13,11 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from syncmgr.config.catalog_keys import PREFIX, spark_keys
+from tests.support.servers import iceberg_rest
 from tests.support.servers.iceberg_rest import RestCatalog
 from tests.support.servers.lying_catalog import SILENCE_SECOND, LyingCatalog
-from tests.support.servers.object_store import BUCKET, ObjectStore
-from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.object_store import BUCKET, ObjectStore, program
+from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.servers.spark_cluster import SparkCluster
+from tests.support.servers.troubled import TroubledWay
 
 VARIABLE: Final = "SYNCMGR_TEST_LAKE"
 Place = Callable[[Path], AbstractContextManager[Mapping[str, str]]]
@@ -49,10 +51,11 @@ def on_s3_by_jdbc(folder: Path) -> Iterator[Mapping[str, str]]:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestLake:
     """Objects in S3, a REST catalog that keeps its own in PostgreSQL, and a proxy before it. `settings`: of a frontend;
-    `options`: what they are for Spark.
+    `options`: what they are for Spark; `way`: to the store, where it may have trouble.
     """
 
     store: ObjectStore
+    way: TroubledWay | None
     catalog: RestCatalog
     proxy: LyingCatalog
     settings: Mapping[str, str]
@@ -63,12 +66,23 @@ class RestLake:
         return spark_keys(own, {key: value for key, value in self.settings.items() if key.startswith(PREFIX)})
 
 
+def missing_for_rest() -> list[str]:
+    """What such a lake needs and is not installed."""
+    there = {"moto": program(), "PostgreSQL": is_installed(), "a REST catalog": iceberg_rest.is_installed()}
+    return [name for name, found in there.items() if not found]
+
+
 @contextmanager
-def rest_lake(folder: Path) -> Iterator[RestLake]:
+def rest_lake(folder: Path, *, troubled: bool = False) -> Iterator[RestLake]:
+    """`troubled`: the store may have trouble; the catalog is killed and started where that is wanted."""
     with ExitStack() as running:
         store, database = ObjectStore(folder), PostgresServer()
         for server in (store, database):
             running.callback(server.start().stop)
+        way = TroubledWay(store.port) if troubled else None
+        if way is not None:
+            running.callback(way.stop)
+        place = {"s3.endpoint": store.endpoint if way is None else way.uri}
         behind = {
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
             "uri": f"jdbc:postgresql://127.0.0.1:{database.port}/postgres",
@@ -77,6 +91,7 @@ def rest_lake(folder: Path) -> Iterator[RestLake]:
             "warehouse": f"s3://{BUCKET}/warehouse",
             "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
             **store.settings(""),
+            **place,
         }
         catalog = RestCatalog(folder, behind).start()
         running.callback(catalog.stop)
@@ -87,9 +102,10 @@ def rest_lake(folder: Path) -> Iterator[RestLake]:
             "catalog_uri": proxy.uri,
             "catalog_warehouse": behind["warehouse"],
             **store.settings(PREFIX),
+            **{f"{PREFIX}{key}": value for key, value in place.items()},
             f"{PREFIX}rest.client.socket-timeout-ms": str(int(SILENCE_SECOND * 600)),
         }
-        yield RestLake(store=store, catalog=catalog, proxy=proxy, settings=settings)
+        yield RestLake(store=store, way=way, catalog=catalog, proxy=proxy, settings=settings)
 
 
 @contextmanager

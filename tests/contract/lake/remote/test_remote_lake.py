@@ -20,10 +20,8 @@ from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
-from tests.support.lakes import RestLake, rest_lake
-from tests.support.servers import iceberg_rest
-from tests.support.servers.object_store import BUCKET, program
-from tests.support.servers.postgres import is_installed
+from tests.support.lakes import RestLake, missing_for_rest, rest_lake
+from tests.support.servers.object_store import BUCKET
 from tests.support.snippets import run_snippet
 from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, new_queries
 
@@ -35,15 +33,7 @@ BOTH = [(1, 10), (3, 3)]
 
 @pytest.fixture(scope="module")
 def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestLake]:
-    missing = [
-        name
-        for name, there in {
-            "moto": program(),
-            "PostgreSQL": is_installed(),
-            "a REST catalog": iceberg_rest.is_installed(),
-        }.items()
-        if not there
-    ]
+    missing = missing_for_rest()
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
     with rest_lake(tmp_path_factory.mktemp("rest")) as rest:
