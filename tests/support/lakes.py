@@ -93,8 +93,9 @@ def rest_lake(folder: Path, *, troubled: bool = False) -> Iterator[RestLake]:
             **store.settings(""),
             **place,
         }
-        catalog = RestCatalog(folder, behind).start()
+        catalog = RestCatalog(folder, behind)
         running.callback(catalog.stop)
+        catalog.start()
         proxy = LyingCatalog(catalog.uri)
         running.callback(proxy.stop)
         settings = {
