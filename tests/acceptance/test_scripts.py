@@ -186,7 +186,8 @@ def two_shops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
     """A server that holds the demo's shop, and a copy of it where the lake would be."""
     folder = tmp_path_factory.mktemp("two_shops")
     server = MysqlServer(folder).start()
-    tables = re.findall(r'at_mysql "((?:CREATE (?:DATABASE|TABLE)|ALTER TABLE) [^"]*)"', Path(DEMO).read_text())
+    scenes = (ROOT / "bin" / "demo_scenes.sh").read_text()
+    tables = re.findall(r'at_mysql "((?:CREATE (?:DATABASE|TABLE)|ALTER TABLE) [^"]*)"', scenes)
     server.run(*tables)
     changed = run(*DEMO_SHOP, "change", "--socket", str(folder / "sock"), "--seconds", "1")
     assert changed.returncode == 0, changed.stdout
