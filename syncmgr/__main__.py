@@ -15,10 +15,10 @@ from pathlib import Path
 from syncmgr import __version__
 from syncmgr.config import settings
 from syncmgr.errors import Code, SyncError
+from syncmgr.host import thread_switching
 from syncmgr.host.private import keep_private
 
 RUN = "run"
-SWITCH_SECOND = 0.0005  # how often a thread that parses a long statement yields to the others; Python's default: 0.005
 
 log = logging.getLogger("syncmgr.fe")
 
@@ -79,7 +79,7 @@ def _serve(conf: Path) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
-    sys.setswitchinterval(SWITCH_SECOND)
+    thread_switching.adapt()
     values = settings.read(conf)
     try:
         _run(values, ending)

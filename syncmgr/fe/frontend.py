@@ -33,7 +33,7 @@ from syncmgr.fe.limits import console_limits
 from syncmgr.fe.places import exposed, jars_dir, name_of, remove, tls_folder
 from syncmgr.fe.runs import Runs
 from syncmgr.fe.sources import Sources
-from syncmgr.host import log_files, log_output, open_files
+from syncmgr.host import log_files, log_output, open_files, thread_switching
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
 from syncmgr.host.private import without_secrets
 from syncmgr.lake.opening import OpenLake, open_lake
@@ -113,11 +113,15 @@ class Frontend:
 
     def _scheduled(self, upkeep: TargetUpkeep) -> Scheduler:
         return Scheduler(
-            self.jobs.lives.tick,
+            self._tick,
             self._settings.seconds("sync_checker_interval_second"),
             {UPKEEP: upkeep.upkeep, EXPIRY: upkeep.expire, OUTPUT: log_output.bound},
             self._settings.seconds("upkeep_interval_second"),
         )
+
+    def _tick(self) -> None:
+        thread_switching.adapt()  # each job that runs has two
+        self.jobs.lives.tick()
 
     def start(self) -> None:
         """Raises PORT_IN_USE, META_OWNED, META_FAILED; failures of Spark show in the statements that need it."""
