@@ -108,7 +108,8 @@ def question(text: str, asker: SessionFacts) -> LocalSelect | None:
     for select in tree.find_all(exp.Select):
         select.set("hint", None)
     _forget_dual(tree)
-    tables = [table for table in tree.find_all(exp.Table) if table.name not in _with_names(tree)]
+    aliases = _with_names(tree)
+    tables = [table for table in tree.find_all(exp.Table) if table.name not in aliases]
     if not tables:
         return _plain(tree, text, asker)
     if all(table.db.lower() == INFORMATION_SCHEMA or (in_schema and not table.db) for table in tables):
