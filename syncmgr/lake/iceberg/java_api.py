@@ -143,17 +143,13 @@ class StoredFiles(JavaApi):
         """The folders directly below `root`, by name; none if there is no `root`."""
         if not self.has_files(root):
             return []
-        path = self._classes.path(self._listed_at(root))
+        path = self._classes.path(self.storage.for_spark(root))
         system = path.getFileSystem(self.hadoop)
         return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
 
     def has_files(self, folder: str) -> bool:
-        path = self._classes.path(self._listed_at(folder))
+        path = self._classes.path(self.storage.for_spark(folder))
         return bool(path.getFileSystem(self.hadoop).exists(path))
-
-    def _listed_at(self, folder: str) -> str:
-        """Where the files of a folder of ours are found by Hadoop: those that are uploaded have copies."""
-        return folder if is_local(folder) else str(self.storage.place(folder))
 
     def delete(self, *paths: str) -> None:
         """Files and folders that nothing names; of those elsewhere, what this process, or its Spark, has written."""
@@ -176,7 +172,7 @@ class StoredFiles(JavaApi):
         """
         metrics = self._classes.metrics_config.forTable(table)
         spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        at = self._listed_at(folder)
+        at = self.storage.for_spark(folder)
         found = listed(self._classes.migration.listPartition(none, at, "parquet", spec, self.hadoop, metrics, None))
         return found if at == folder else [self._uploaded(table, file, folder) for file in found]
 

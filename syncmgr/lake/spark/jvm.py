@@ -134,7 +134,7 @@ def words_and_cause(error: BaseException) -> str:
     what = words(error)
     if is_lost(error) or not isinstance(error, Py4JJavaError):
         return what
-    cause = _line(_causes(error)[-1])
+    cause = _line(causes(error.java_exception)[-1])
     return what if cause in what else f"{what}: {cause}"
 
 
@@ -161,7 +161,9 @@ def told(error: BaseException) -> tuple[str, str]:
 
 def text_of(error: BaseException) -> str:
     """Everything that Spark said, causes included."""
-    return "\n".join(_causes(error)) if isinstance(error, Py4JJavaError) else spark_words.short(str(error))
+    return (
+        "\n".join(causes(error.java_exception)) if isinstance(error, Py4JJavaError) else spark_words.short(str(error))
+    )
 
 
 def said(exception: Java) -> str:
@@ -175,10 +177,10 @@ def said(exception: Java) -> str:
     return f"{whole.substring(0, spark_words.LONGEST_HEAD)}...{tail}"
 
 
-def _causes(error: Py4JJavaError) -> list[str]:
+def causes(exception: Java) -> list[str]:
     """The message of each, the outermost first."""
     found: list[str] = []
-    cause = error.java_exception
+    cause = exception
     while cause is not None and len(found) < MOST_CAUSES:
         found.append(said(cause))
         cause = cause.getCause()

@@ -60,7 +60,7 @@ class TableFiles:
         return local(location) if is_local(location) else copy_of(location, self._copies.folder)
 
     def for_spark(self, folder: str) -> str:
-        """The folder of this machine in which Spark writes what belongs into another one."""
+        """The folder of this machine in which Spark writes what belongs into another one, and where it is listed."""
         return folder if is_local(folder) else str(self.place(folder))
 
     def upload(self, io: Java, location: str) -> None:

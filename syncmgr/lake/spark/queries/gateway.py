@@ -13,7 +13,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaClien
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, get_return_value, is_error
 
-from syncmgr.lake.spark.jvm import MOST_CAUSES, Java, close_connections, said
+from syncmgr.lake.spark.jvm import Java, causes, close_connections, said
 
 THROWABLE: Final = "org.apache.spark.SparkThrowable"
 LONGEST_PARAMETER: Final = 8 << 10  # characters
@@ -29,7 +29,7 @@ class JavaFailedError(Py4JError):  # type: ignore[misc] # py4j is untyped
         spark = gateway is not None and bool(is_instance_of(gateway, exception, THROWABLE))
         self.parameters = _parameters(gateway, exception) if gateway is not None and spark else {}
         is_whole = spark and self.kind != OF_A_TASK
-        self.text = said(exception).removeprefix(f"{self.kind}: ") if is_whole else _chain(exception)
+        self.text = said(exception).removeprefix(f"{self.kind}: ") if is_whole else "\n".join(causes(exception))
 
 
 def _parameters(gateway: "Gateway", exception: Java) -> dict[str, str]:
@@ -40,15 +40,6 @@ def _parameters(gateway: "Gateway", exception: Java) -> dict[str, str]:
     entries, java = gateway.jvm.java.util.HashMap(found).entrySet().toArray(), gateway.jvm.java.lang.String
     texts = (str(java.format(f"%{place}$.{LONGEST_PARAMETER}s", entries)) for place in range(1, len(entries) + 1))
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
-
-
-def _chain(exception: Java) -> str:
-    found: list[str] = []
-    cause = exception
-    while cause is not None and len(found) < MOST_CAUSES:
-        found.append(said(cause))
-        cause = cause.getCause()
-    return "\n".join(found)
 
 
 class _Client(JavaClient):  # type: ignore[misc] # py4j is untyped

@@ -91,7 +91,7 @@ class MysqlSnapshot:
                         _await_shown(address, server, start)
                 if found:
                     self._identity = identity_of(server)
-                    return self._reader(start, identity_of(server))
+                    return self._reader(start, self._identity)
             except SyncError as failed:
                 error = failed
                 continue
