@@ -37,7 +37,7 @@ _SLOW: Final = re.compile(
     rf"""
       (?P<literal>'(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+")
     | `(?:[^`]++|``)*+` | /\*\+.*?\*/
-    | (?P<nothing>/\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]* | \s{{{_LONG},}}+)
+    | (?P<nothing>/\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]* | (?<!\s)\s{{{_LONG},}}+)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -132,16 +132,27 @@ def expand_conditional_comments(sql: str) -> str:
     """Blank out the marks of /*!40101 ... */ so that its body counts, as in MySQL.  Every offset stays."""
     pieces: list[str] = []
     done = 0
-    for match in _OPAQUE.finditer(sql):
-        if match["open"] is not None:
-            what = {"'": "string", '"': "string", "`": "name"}.get(match[0], "comment")
-            raise error_at(sql, match.start(), match.end(), f"unterminated {what}")
+    for match in _closed(sql):
         if match["conditional"] is None or int(match["version"] or 0) > CLAIMED_VERSION:
             continue
         start, end = match.span("body")
         pieces += [sql[done : match.start()], " " * (start - match.start()), sql[start:end], " " * (match.end() - end)]
         done = match.end()
-    return "".join([*pieces, sql[done:]])
+    if not done:
+        return sql
+    expanded = "".join([*pieces, sql[done:]])
+    for _ in _closed(expanded):  # what a body begins may have no end now
+        pass
+    return expanded
+
+
+def _closed(sql: str) -> Iterator[re.Match[str]]:
+    """All strings, names and comments. Raises if one has no end: searches of those would start over at each."""
+    for match in _OPAQUE.finditer(sql):
+        if match["open"] is not None:
+            what = {"'": "string", '"': "string", "`": "name"}.get(match[0], "comment")
+            raise error_at(sql, match.start(), match.end(), f"unterminated {what}")
+        yield match
 
 
 def raw_tokens(source: str) -> list[RawToken]:

@@ -244,3 +244,16 @@ def test_passwords_stay_out_of_errors(properties: str) -> None:
     with pytest.raises(SqlSyntaxError) as caught:
         parse(f"CREATE SYNC j (FROM a.b INTO c) FROM BINLOG ({properties})")
     assert caught.value.near == "******"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/*!" * 60_000 + "*/ 1", "/*!50000" * 30_000 + "1*/", "/*! '" + "\\'" * 60_000 + "*/ 1"],
+    ids=["comments", "versions", "quotes"],
+)
+def test_what_a_conditional_comment_begins_is_searched_once(text: str) -> None:
+    """For its end, which may be that of the comment around it: each search would hold the whole interpreter."""
+    begun = time.process_time()
+    with pytest.raises(SqlSyntaxError, match="unterminated"):
+        parse(f"SELECT {text}")
+    assert time.process_time() - begun < 5
