@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from syncmgr.console.statements.local.collation import COLLATION
 from syncmgr.console.statements.local.mysql_words import is_json, refused
+from syncmgr.console.statements.local.replacing import replace
 from syncmgr.console.statements.local.sqlite_texts import NUMBER_OF
 from syncmgr.console.statements.local.sqlite_times import MOMENT_OF, moment_of
 from syncmgr.console.table_columns import NUMBERS, TABLES, TIMES
@@ -88,9 +89,9 @@ def _among(node: exp.In, aliases: frozenset[str]) -> None:
         case ComparedKind.NUMBER:
             texts = (each for each in node.expressions if _kind(each, aliases) is ComparedKind.TEXT)
             for each in list(texts):
-                each.replace(_number(each))
+                replace(each, _number(each))
         case ComparedKind.TEXT:
-            node.replace(_text_among(node, aliases))
+            replace(node, _text_among(node, aliases))
         case ComparedKind.UNKNOWN:
             return
 

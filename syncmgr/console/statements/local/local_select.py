@@ -6,7 +6,7 @@ Must not know: what information_schema holds, threads. Everything uncertain is l
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,8 @@ from syncmgr.accounts.user import Account
 from syncmgr.console.limits import KiB
 from syncmgr.console.statements.local.comparisons import compare_as_mysql
 from syncmgr.console.statements.local.mysql_words import as_sqlite
+from syncmgr.console.statements.local.replacing import replace as replace_node
+from syncmgr.console.statements.local.replacing import replace_all
 from syncmgr.console.statements.local.wanted_rows import UNBOUNDED, RowBounds, bounds
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
@@ -31,6 +33,7 @@ _CLAUSES: Final[dict[type[exp.Expr], str]] = {
     exp.Order: "order clause",
     exp.Join: "on clause",
 }
+FIELDS: Final = "field list"
 LONGEST: Final = 20_000  # characters; longer ones are not the small queries of drivers
 LONGEST_OF_SCHEMA: Final = 100_000  # and queries of tools to information_schema are no longer than this
 LONGEST_VALUES: Final = 64 * KiB  # characters of all variables, each as often as it is named
@@ -133,7 +136,7 @@ def _plain(tree: exp.Query, text: str, asker: SessionFacts) -> LocalSelect | Non
         return None
     for item in tree.expressions:
         if isinstance(item, exp.Column) and item.name.upper() not in _WITHOUT_BRACKETS:
-            raise SyncError(Code.UNKNOWN_COLUMN, column=item.name, where="field list")
+            raise SyncError(Code.UNKNOWN_COLUMN, column=item.name, where=FIELDS)
     names = _names(tree, text)
     told = _told(tree, asker)
     if not all(_is_safe(node) for node in told.walk()):
@@ -174,15 +177,22 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
 
 
 def _columns(tree: exp.Query) -> tuple[tuple[str, str], ...]:
+    """Each with its clause, in MySQL's terms."""
     aliases = {alias.alias.casefold() for alias in tree.find_all(exp.Alias)}
-    named = (column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star))
-    return tuple((column.name, _clause(column)) for column in named if column.name.casefold() not in aliases)
+    found: list[tuple[str, str]] = []
+    level: list[tuple[exp.Expr, str]] = [(tree, FIELDS)]
+    while level:  # downwards: the way up from each column is as long as the chain of conditions that it is in
+        found += [(node.name, clause) for node, clause in level if _is_named(node, aliases)]
+        level = [(inner, _clause(inner, clause)) for node, clause in level for inner in node.iter_expressions()]
+    return tuple(found)
 
 
-def _clause(column: exp.Column) -> str:
-    """In MySQL's terms."""
-    around = column.find_ancestor(exp.Select, *_CLAUSES)
-    return "field list" if around is None else _CLAUSES.get(type(around), "field list")
+def _is_named(node: exp.Expr, aliases: Collection[str]) -> bool:
+    return isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) and node.name.casefold() not in aliases
+
+
+def _clause(node: exp.Expr, around: str) -> str:
+    return FIELDS if isinstance(node, exp.Select) else _CLAUSES.get(type(node), around)
 
 
 def _having_without_group(tree: exp.Query) -> exp.Query:
@@ -215,10 +225,9 @@ def _told(tree: exp.Query, asker: SessionFacts) -> exp.Query:
     copy = tree.copy()
     for each in list(copy.find_all(exp.ConvertTimezone)):
         parts = [each.args[name] for name in ("timestamp", "source_tz", "target_tz")]
-        each.replace(exp.Anonymous(this="CONVERT_TZ", expressions=parts))
-    told = copy.transform(lambda node: _literal(node, asker))
-    assert isinstance(told, exp.Query)
-    return told
+        replace_node(each, exp.Anonymous(this="CONVERT_TZ", expressions=parts))
+    replace_all(copy, lambda node: _literal(node, asker))
+    return copy
 
 
 def _refuse_long_values(tree: exp.Query, asker: SessionFacts) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from syncmgr.console.statements.local.replacing import replace
 from syncmgr.console.statements.local.sqlite_texts import BYTES_OF, CONCAT_BY, FORMAT, LEFT_OF, RIGHT_OF
 from syncmgr.console.statements.local.sqlite_times import ADD_INTERVAL, APART, DATE_FORMAT, PART_OF, PARTS, UNITS
 from syncmgr.console.table_columns import TIMES
@@ -30,12 +31,7 @@ def as_sqlite(tree: exp.Query) -> None:
     for node in list(tree.walk(bfs=False))[::-1]:  # what is inside first
         change = _WORDS.get(type(node))
         if change is not None:
-            _replace(node, change(node))
-
-
-def _replace(node: exp.Expr, by: exp.Expr) -> None:
-    if by is not node:
-        node.replace(by)
+            replace(node, change(node))
 
 
 def _order_concats(tree: exp.Query) -> None:
@@ -47,7 +43,7 @@ def _order_concats(tree: exp.Query) -> None:
         [by] = order.expressions
         separator = node.args.get("separator") or exp.Literal.string(",")
         parts = [order.this, by.this, exp.Literal.number(int(bool(by.args.get("desc")))), separator]
-        node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
+        replace(node, exp.Anonymous(this=CONCAT_BY, expressions=parts))
 
 
 def refused(why: str) -> SyncError:

@@ -1,4 +1,5 @@
 import datetime as dt
+import time
 
 import pytest
 
@@ -100,3 +101,26 @@ def test_variables_do_not_blow_up_a_statement() -> None:
             question(f"SELECT {named}", asker(user_variable=values.get))
         assert caught.value.code is Code.QUERY_FAILED
     assert question("SELECT @x, @x", asker(user_variable=values.get)) is not None
+
+
+MANY = 3_000
+OF_TABLES = "SELECT 1 FROM information_schema.tables"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        OF_TABLES + ", b" * MANY,
+        "WITH a AS (SELECT 1)" + ", a AS (SELECT 1)" * MANY + OF_TABLES,
+        OF_TABLES + " WHERE 1" + " AND a = 1" * MANY * 2,
+        "SELECT job_id IN ('1'" + ", '1'" * MANY * 4 + ") FROM information_schema.sync_jobs",
+        "SELECT 1 FROM information_schema.sync_epochs WHERE commit_time IN (now()" + ", now()" * MANY * 4 + ")",
+        "SELECT a -> '$.b'" + ", a -> '$.b'" * MANY * 2 + " FROM information_schema.sync_jobs",
+    ],
+    ids=["tables", "with", "and", "numbers", "times", "json"],
+)
+def test_its_parts_take_time_by_their_number(sql: str) -> None:
+    """Whoever asks: a text of 4 KB is looked at where all clients are answered, a longer one has all of Python."""
+    begun = time.process_time()
+    question(sql, asker())
+    assert time.process_time() - begun < 8
