@@ -2,8 +2,8 @@
 # test.sh [--fast | --long] [pytest arguments but -m and paths]   Lint, types and the tests, side by side; makes what they need first.
 #
 # Every test but the long and slow ones, in four parts: lint; the tests that start no JVM of Spark; those of the lake; those of
-# whole frontends; each of these in several processes.  A line begins with the name of its part.  At the end: the slowest tests,
-# and what failed.
+# whole frontends; each of these in several processes.  A line begins with the name of its part.  Up to three tests that failed
+# are run once more, alone.  At the end: the slowest tests, what failed, and what was unsteady.
 # --fast: lint, and the tests that need neither servers nor Spark.
 # --long: the long and slow tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
@@ -81,7 +81,8 @@ tests() {
   shift 2
   "$PYTHON" -m pytest -m "$marks" --junitxml="$REPORTS/$name.xml" "$@" || status=$?
   [ -s "$REPORTS/$name.xml" ] || fail "pytest ended with status $status before it wrote its report"
-  [ "$status" = 0 ] || { [ "$status" = 5 ] && [ -n "$GIVEN" ]; }
+  [ "$status" != 1 ] || touch "$REPORTS/$name.failed" # its report has to say which test
+  [ "$status" -le 1 ] || { [ "$status" = 5 ] && [ -n "$GIVEN" ]; }
 }
 
 with_spark() {
@@ -103,17 +104,27 @@ need_servers() {
   need_clients
 }
 
-# Waits for all parts, whatever happens to one; then says what there was.
+# A few tests that failed beside the others are run alone: one that passes then is named, and does not make the run red.
+run_again() {
+  local names
+  mapfile -t names < <("$PYTHON" -m tests.support.report --again "$REPORTS")
+  [ ${#names[@]} != 0 ] || return 0
+  part again tests again "" "${names[@]}"
+  wait "${PARTS[-1]}" || true
+}
+
+# finish [again]   Waits for all parts, whatever happens to one; then says what there was.
 finish() {
   local process failed=0
   for process in "${PARTS[@]}"; do wait "$process" || failed=1; done
+  [ -z "${1:-}" ] || run_again
   "$PYTHON" -m tests.support.report "$REPORTS" || failed=1
   [ "$failed" = 0 ] || fail "red; the lines above say what, those of 'short test summary info' first"
 }
 
 main() {
   local spread=(--maxprocesses=4 --dist=loadfile)
-  local processes=(--numprocesses=logical "${spread[@]}")
+  local processes=(--numprocesses=logical "${spread[@]}") again=again
   cd "$PROJECT"
   case ${1:-} in
     --fast | --long) check_arguments "${@:2}" ;;
@@ -128,6 +139,7 @@ main() {
       ;;
     --long)
       need_servers
+      again=""
       part long with_spark long "long or slow or hypothesis" --hypothesis-profile=random "${@:2}"
       ;;
     *)
@@ -139,7 +151,7 @@ main() {
       part frontend with_spark frontend "spark and not long and not slow" "${processes[@]}" tests/acceptance "$@"
       ;;
   esac
-  finish
+  finish "$again"
 }
 
 main "$@"

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.support.report import Outcome, lines, main, outcomes
+from tests.support.report import Outcome, lines, main, merged, outcomes, run_again
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_good[1]" time="0.5"/>
@@ -38,3 +38,37 @@ def test_only_the_slowest_are_told() -> None:
     """Twenty of them, however many ran."""
     many = [Outcome(name=str(number), second=number, what="passed") for number in range(30)]
     assert [line.split()[-1] for line in lines(many)][1:-1] == [str(number) for number in range(29, 9, -1)]
+
+
+def failing(*names: str) -> list[Outcome]:
+    return [Outcome(name=name, second=1, what="failure") for name in names]
+
+
+def test_a_few_failures_are_tried_once_more() -> None:
+    """Alone; not many, nor a failure that is no test, nor a proof that must never fail."""
+    here = "tests/unit/test_report.py"
+    few = [f"{here}::test_{number}[a]" for number in range(3)]
+    assert run_again([*failing(*few), Outcome(name=f"{here}::test_good", second=1, what="passed")]) == few
+    assert run_again(failing(*few, f"{here}::test_4")) == []
+    assert run_again(failing(few[0], ".py::tests.unit.test_report")) == []
+    assert run_again(failing(few[0], "tests/acceptance/test_torture.py::test_the_lake")) == []
+
+
+def test_what_passes_alone_is_named(tmp_path: Path) -> None:
+    """It counts as passed; what fails again has failed, and so has a part that failed without a test that did."""
+    (tmp_path / "a.xml").write_text(REPORT)
+    again = '<testcase classname="tests.unit.test_a" name="test_bad"/>'
+    broken = '<testcase classname="tests.unit.test_b" name="test_broken"><error/></testcase>'
+    (tmp_path / "again.xml").write_text(f"<testsuite>{again}{broken}</testsuite>")
+    assert main(str(tmp_path)) == 1
+    found = merged(list(outcomes(tmp_path / "a.xml")), list(outcomes(tmp_path / "again.xml")))
+    assert list(lines(found))[-3:] == [
+        "error: tests/unit/test_b.py::test_broken",
+        "unsteady: tests/unit/test_a.py::test_bad failed beside the others and passed alone",
+        "2 passed, 1 failed, 1 skipped",
+    ]
+    (tmp_path / "again.xml").write_text(f"<testsuite>{again}{broken.replace('<error/>', '')}</testsuite>")
+    assert main(str(tmp_path)) == 0
+    (tmp_path / "b.xml").write_text(f"<testsuite>{again}</testsuite>")
+    (tmp_path / "b.failed").touch()
+    assert main(str(tmp_path)) == 1

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +38,43 @@ def clone(tmp_path: Path) -> Path:
     for lock in (folder, programs.parent):
         (lock / "requirements-dev.lock").touch()
     return folder
+
+
+FAILING = """#!/bin/sh
+case "$*" in
+  *pytest*)
+    for last; do :; done
+    case "$*" in
+      */fast.xml*) result='<failure/>' status=1 ;;
+      *) result=$ALONE status=0; echo "alone: $last" ;;
+    esac
+    report=$(echo "$*" | sed 's/.*--junitxml=\\([^ ]*\\).*/\\1/')
+    case="<testcase classname='tests.unit.test_script' name='test_it'>$result</testcase>"
+    echo "<testsuite>$case</testsuite>" >"$report"
+    exit $status
+    ;;
+  *tests.support.report*) cd "$ROOT" && exec "$REAL" "$@" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("alone", "status", "says"), [("", 0, "unsteady: "), ("<failure/>", 1, "failure: ")])
+def test_what_failed_is_run_alone_once(clone: Path, alone: str, status: int, says: str) -> None:
+    """One that passes then is named and does not make the run red; one that fails again does."""
+    (clone / ".venv" / "bin" / "python").write_text(FAILING)
+    for name in ("ruff", "mypy", "lint-imports"):
+        (clone / ".venv" / "bin" / name).write_text("#!/bin/sh\n")
+    ended = subprocess.run(
+        [clone / "bin" / "test.sh", "--fast"],
+        env={**environment(clone), "ALONE": alone, "REAL": sys.executable, "ROOT": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECOND,
+        check=False,
+    )
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert "again: alone: tests/unit/test_script.py::test_it\n" in ended.stdout
+    assert f"{says}tests/unit/test_script.py::test_it" in ended.stdout
 
 
 def environment(cache: Path) -> Mapping[str, str]:
