@@ -37,8 +37,10 @@ BUSY: Final = "busy_timeout=30000"
 READ_ONLY: Final = 1  # SQLite's SQLITE_OPEN_READONLY
 JARS: Final = "jars"  # below lake_dir, where earlier versions kept them
 # The serial collector: on the small heap that fits next to a MySQL server it pauses briefly and costs no extra thread.
-JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
+JVM_FLAGS: Final = "-XX:+UseSerialGC"
+ZONE: Final = "-Duser.timezone=UTC"  # Java takes the last one: no option of the operator changes it
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+EXECUTOR_JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
 HEAP: Final = "1g"
 LAKE: Final = "syncmgr-lake"
 QUERIES: Final = "syncmgr-queries"
@@ -59,7 +61,6 @@ FIXED: Final[Mapping[str, str]] = {
 }
 ON_CLUSTER: Final[Mapping[str, str]] = {
     "spark.cores.max": "4",  # else the JVM of the commits would take every core before queries get one
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
 }
 # No setting of the operator changes these; fe.conf is refused if it tries. One of them keeps secrets of the process, #
 # as ${env:HOME} or ${system:user.home}, out of any text that a user types.
@@ -135,8 +136,9 @@ def settings(place: LakePlace) -> dict[str, str]:
     if place.embedded:
         own |= _embedded_catalog(place)
     merged = own | dict(place.options) | dict(ENFORCED) | _no_deletes(place)
-    extra = place.options.get(JAVA_OPTIONS, "")
-    merged[JAVA_OPTIONS] = f"{JVM_FLAGS} {extra}".strip()
+    merged[JAVA_OPTIONS] = " ".join(filter(None, (JVM_FLAGS, place.options.get(JAVA_OPTIONS), ZONE)))
+    if not place.local:
+        merged[EXECUTOR_JAVA_OPTIONS] = " ".join(filter(None, (place.options.get(EXECUTOR_JAVA_OPTIONS), ZONE)))
     return merged
 
 

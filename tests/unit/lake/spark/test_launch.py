@@ -19,7 +19,17 @@ def test_the_operator_has_the_last_word(tmp_path: Path) -> None:
     at = place(tmp_path, spark__driver__memory="3g", spark__driver__extraJavaOptions="-Dx=y", spark__foo="bar")
     found = settings(at)
     assert (found["spark.driver.memory"], found["spark.foo"]) == ("3g", "bar")
-    assert found["spark.driver.extraJavaOptions"].endswith("-Duser.timezone=UTC -Dx=y")
+    assert found["spark.driver.extraJavaOptions"].endswith(" -Dx=y -Duser.timezone=UTC")
+
+
+def test_the_time_zone_is_ours_in_every_jvm(tmp_path: Path) -> None:
+    """What Java computes in its own zone would be other times: of two values Java takes the last, on executors too."""
+    berlin = "-Duser.timezone=Europe/Berlin -Xss4m"
+    options = {"spark__driver__extraJavaOptions": berlin, "spark__executor__extraJavaOptions": berlin}
+    found = settings(place(tmp_path, spark__master="spark://there:7077", **options))
+    for whose in ("driver", "executor"):
+        assert found[f"spark.{whose}.extraJavaOptions"].endswith(f"{berlin} -Duser.timezone=UTC")
+    assert settings(place(tmp_path, spark__master="yarn"))["spark.executor.extraJavaOptions"] == "-Duser.timezone=UTC"
 
 
 def test_queries_have_their_own_heap_and_write_nothing(tmp_path: Path) -> None:
