@@ -97,6 +97,14 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "read.",
         folder,
     ),
+    Setting(
+        "executor_wait_second",
+        60.0,
+        "seconds",
+        "How long a Spark cluster may give a job no executor; then the JVM is started anew, since a master that was "
+        "restarted does not know the old one. Set more than a busy or growing cluster takes.",
+        at_least(10),
+    ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
     Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),

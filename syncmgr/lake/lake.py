@@ -36,7 +36,7 @@ from syncmgr.lake.index.indexing import IndexBudget, Indexing, Standing
 from syncmgr.lake.integrity import check_files, check_metadata
 from syncmgr.lake.opening import LakeOptions
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
-from syncmgr.lake.spark.launch import LakePlace
+from syncmgr.lake.spark.launch import EXECUTOR_WAIT_SECOND, LakePlace
 from syncmgr.lake.spark.readings import ChunkReads
 from syncmgr.lake.spark.session import READY, Session
 from syncmgr.lake.storage.copies import Copies
@@ -103,6 +103,7 @@ class Lake:
             lake_dir=options["lake_dir"],
             jars_dir=options["jars_dir"],
             copies_dir=options["copies_dir"],
+            executor_wait_second=options.get("executor_wait_second", EXECUTOR_WAIT_SECOND),
             options=options["options"],
             environment=options.get("environment", {}),
         )

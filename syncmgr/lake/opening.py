@@ -32,6 +32,8 @@ class LakeOptions(TypedDict):
     index_dir: Path
     #: of all of them in memory, now
     index_max_bytes: Callable[[], int]
+    #: how long a cluster may give a job of Spark no executor
+    executor_wait_second: NotRequired[float]
     #: variables for its JVM only
     environment: NotRequired[Mapping[str, str]]
     #: expressions of channels are not bounded

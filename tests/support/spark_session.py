@@ -34,6 +34,7 @@ from syncmgr.lake.upkeep.upkeep import compact
 from tests.support import jvm
 from tests.support.until import PATIENCE
 
+EXECUTOR_WAIT_SECOND = 20.0 * PATIENCE
 START_SECOND = 300.0 * PATIENCE
 STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must be passed on unchanged
 FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
@@ -56,6 +57,7 @@ def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, s
         copies_dir=folder / "copies",
         index_dir=folder / "index",
         index_max_bytes=lambda: index_max_bytes,
+        executor_wait_second=EXECUTOR_WAIT_SECOND,
     )
 
 

@@ -42,6 +42,7 @@ ZONE: Final = "-Duser.timezone=UTC"  # Java takes the last one: no option of the
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXECUTOR_JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
 HEAP: Final = "1g"
+EXECUTOR_WAIT_SECOND: Final = 60.0
 LAKE: Final = "syncmgr-lake"
 QUERIES: Final = "syncmgr-queries"
 FIXED: Final[Mapping[str, str]] = {
@@ -76,12 +77,14 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakePlace:
     """Where the lake is. `options`: the spark.* keys of the operator, which win over ours. `environment`: variables for
-    the JVM only. `copies_dir`: for copies of files that are not on the local disk.
+    the JVM only. `copies_dir`: for copies of files that are not on the local disk. `executor_wait_second`: how long a
+    cluster may give no executor.
     """
 
     lake_dir: Path
     jars_dir: Path
     copies_dir: Path = Path("copies")
+    executor_wait_second: float = EXECUTOR_WAIT_SECOND
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 

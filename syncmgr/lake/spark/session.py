@@ -23,7 +23,6 @@ from syncmgr.lake.spark.master import at_own_address
 START_TIMEOUT_SECOND: Final = 600.0
 STOP_GRACE_SECOND: Final = 5.0
 LOOK_SECOND: Final = 5.0
-NO_EXECUTOR_SECOND: Final = 60.0  # a cluster that is busy with others gives one in the end; no longer than this
 READY: Final = "ready"
 
 logger = logging.getLogger(__name__)
@@ -111,8 +110,8 @@ class Session:
         while process.poll() is None and not self._stopping.wait(LOOK_SECOND):
             with suppress(*jvm.JAVA_ERRORS):
                 waited = waited + 1 if jvm.waits_for_executors(spark) else 0
-            if waited * LOOK_SECOND >= NO_EXECUTOR_SECOND:
-                logger.warning("%s has given no executor for %.0f s", self._place.master, NO_EXECUTOR_SECOND)
+            if waited * LOOK_SECOND >= self._place.executor_wait_second:
+                logger.warning("%s has given no executor for %.0f s", self._place.master, waited * LOOK_SECOND)
                 process.kill()
 
     def _launch(self) -> tuple[launch.Jvm, SparkSession]:

@@ -17,6 +17,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.executors import row_source
 from syncmgr.lake.iceberg.java_api import iterated
@@ -233,3 +234,31 @@ def test_a_master_that_is_away_is_named(clustered: Clustered, tables: Tables, mo
     until(lambda: lake.serves, why="the session")
     table.commit([(INS, 1, 1)])
     assert table.rows() == [(1, 2)]
+
+
+@pytest.mark.long
+def test_a_master_that_was_restarted_is_given_a_new_session(clustered: Clustered, tables: Tables) -> None:
+    """It does not know the old one, and gives it no executor ever again: the JVM is replaced, and the epoch that was
+    under way is there once.
+    """
+    table = computing(tables)
+    table.commit([(INS, 1, 1)])
+    before = clustered.lake.pid
+    clustered.cluster.stop_master()
+    clustered.cluster.start_master()
+    for pid in clustered.cluster.executors():
+        os.kill(pid, signal.SIGKILL)
+    epoch = table.prepared([(UPD, 1, 10), (INS, 2, 2)])
+    until(lambda: is_committed(table, epoch), why="the commit")
+    assert clustered.lake.pid != before
+    assert table.rows() == [(1, 11), (2, 3)]
+
+
+def is_committed(table: LakeTable, epoch: ChannelCommit) -> bool:
+    """As a job does it: the same epoch again while the lake is not there."""
+    try:
+        table.apply(epoch)
+    except SyncError as error:
+        assert error.code in {Code.LAKE_FAILED, Code.LAKE_STARTING}  # noqa: PT017 - whether it is one at all is open
+        return False
+    return True
