@@ -23,6 +23,7 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.spark.jvm import asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.storage.locations import is_local
+from syncmgr.lake.storage.servers import naming, servers
 from syncmgr.lake.target.own_properties import as_written
 from syncmgr.lake.target.target_table import described, fields_of, folder_of, identifier_of, properties_of
 from syncmgr.lake.unknown_storage import known_storage
@@ -56,22 +57,27 @@ class IcebergTables:
         """Waits for a lake that starts. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
         self._ready()
 
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        with naming(servers(self._place.catalog)), asked():
+            yield
+
     def namespaces(self) -> list[str]:
         if self._place.embedded:
             return self._shelf.namespaces()
-        with asked():
+        with self._asked():
             return self._iceberg().namespaces()
 
     def tables(self, db: str) -> list[str]:
         if self._place.embedded:
             return self._shelf.tables(db)
-        with asked():
+        with self._asked():
             return self._iceberg().tables(db)
 
     def views(self, db: str) -> list[str]:
         if self._place.embedded:
             return self._shelf.views(db)
-        with asked():
+        with self._asked():
             return self._iceberg().views(db)
 
     def describe(self, db: str, table: str) -> TargetTable:
@@ -101,7 +107,7 @@ class IcebergTables:
     @contextmanager
     def asking(self, db: str, table: str) -> Iterator[None]:
         """Around calls into Spark about one table: what a failed one means to the operator."""
-        with asked(), known_storage((db, table), self._shelf.pointer if self._place.embedded else None):
+        with self._asked(), known_storage((db, table), self._shelf.pointer if self._place.embedded else None):
             yield
 
     def is_other(self, db: str, table: str, token: str, last_snapshot: int) -> bool:
@@ -121,12 +127,12 @@ class IcebergTables:
             return lacks(iceberg.history(iceberg.load(db, table), ()), last_snapshot)
 
     def create_namespace(self, db: str) -> None:
-        with asked():
+        with self._asked():
             self._iceberg().create_namespace(db)
         self._is_durable()
 
     def drop_namespace(self, db: str) -> None:
-        with asked():
+        with self._asked():
             self._iceberg().drop_namespace(db)
         self._is_durable()
 
