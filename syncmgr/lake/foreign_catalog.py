@@ -52,10 +52,12 @@ class ForeignCatalog:
                 self._check(db, table)
 
     def _check(self, db: str, table: str) -> None:
-        iceberg = self._iceberg()
-        if not iceberg.table_exists(db, table):
-            return  # the write was its end
-        loaded = iceberg.load(db, table)
+        try:
+            loaded = self._iceberg().load(db, table)
+        except SyncError as error:
+            if error.code is Code.NO_SUCH_TABLE:
+                return  # the write was its end
+            raise
         snapshot, io = loaded.currentSnapshot(), loaded.io()
         if snapshot is None or _keeps(io, str(snapshot.manifestListLocation())):
             return

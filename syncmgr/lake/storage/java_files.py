@@ -44,7 +44,8 @@ class JvmFiles:
             stream.close()
 
     def write(self, io: Java, location: str, content: bytes) -> None:
-        out = io.newOutputFile(location).create()
+        """As `upload`."""
+        out = io.newOutputFile(location).createOrOverwrite()
         try:
             out.write(content)
         finally:

@@ -27,7 +27,7 @@ from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, 
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
-MOST_REQUESTS = 14
+MOST_REQUESTS = 13
 BOTH = [(1, 10), (3, 3)]
 
 
