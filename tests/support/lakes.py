@@ -21,6 +21,7 @@ from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.servers.spark_cluster import SparkCluster
 from tests.support.servers.troubled import TroubledWay
 
+VENDED: Final = "key-of-a-catalog"
 VARIABLE: Final = "SYNCMGR_TEST_LAKE"
 Place = Callable[[Path], AbstractContextManager[Mapping[str, str]]]
 
@@ -30,22 +31,43 @@ def on_local_disk(folder: Path) -> Iterator[Mapping[str, str]]:
     yield {}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JdbcLake:
+    """Objects in S3, the catalog in PostgreSQL. `way`, `settings`: as in RestLake."""
+
+    store: ObjectStore
+    way: TroubledWay | None
+    settings: Mapping[str, str]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return _of_spark(self.settings)
+
+
+@contextmanager
+def jdbc_lake(folder: Path, *, troubled: bool = False) -> Iterator[JdbcLake]:
+    with ExitStack() as running:
+        store, catalog = ObjectStore(folder), PostgresServer()
+        for server in (store, catalog):
+            running.callback(server.start().stop)
+        way = TroubledWay(store.port) if troubled else None
+        if way is not None:
+            running.callback(way.stop)
+        settings = {
+            "catalog_type": "jdbc",
+            "catalog_uri": f"jdbc:postgresql://127.0.0.1:{catalog.port}/postgres",
+            "catalog_warehouse": f"s3://{BUCKET}/warehouse",
+            f"{PREFIX}jdbc.user": "postgres",
+            **store.settings(PREFIX),
+            **({} if way is None else {f"{PREFIX}s3.endpoint": way.uri}),
+        }
+        yield JdbcLake(store=store, way=way, settings=settings)
+
+
 @contextmanager
 def on_s3_by_jdbc(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Objects in S3, the catalog in PostgreSQL."""
-    store, catalog = ObjectStore(folder).start(), PostgresServer().start()
-    try:
-        yield spark_keys(
-            {
-                "catalog_type": "jdbc",
-                "catalog_uri": f"jdbc:postgresql://127.0.0.1:{catalog.port}/postgres",
-                "catalog_warehouse": f"s3://{BUCKET}/warehouse",
-            },
-            {"catalog.jdbc.user": "postgres", **store.settings("catalog.")},
-        )
-    finally:
-        store.stop()
-        catalog.stop()
+    with jdbc_lake(folder) as lake:
+        yield lake.options
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,8 +84,12 @@ class RestLake:
 
     @property
     def options(self) -> Mapping[str, str]:
-        own = {key: value for key, value in self.settings.items() if not key.startswith(PREFIX)}
-        return spark_keys(own, {key: value for key, value in self.settings.items() if key.startswith(PREFIX)})
+        return _of_spark(self.settings)
+
+
+def _of_spark(settings: Mapping[str, str]) -> Mapping[str, str]:
+    own = {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
+    return spark_keys(own, {key: value for key, value in settings.items() if key.startswith(PREFIX)})
 
 
 def missing_for_rest() -> list[str]:
@@ -73,8 +99,10 @@ def missing_for_rest() -> list[str]:
 
 
 @contextmanager
-def rest_lake(folder: Path, *, troubled: bool = False) -> Iterator[RestLake]:
-    """`troubled`: the store may have trouble; the catalog is killed and started where that is wanted."""
+def rest_lake(folder: Path, *, troubled: bool = False, vends: bool = False) -> Iterator[RestLake]:
+    """`troubled`: the store may have trouble; the catalog is killed and started where that is wanted. `vends`: the
+    catalog gives all that is needed for the store with each table, and a frontend has no settings for it.
+    """
     with ExitStack() as running:
         store, database = ObjectStore(folder), PostgresServer()
         for server in (store, database):
@@ -98,12 +126,13 @@ def rest_lake(folder: Path, *, troubled: bool = False) -> Iterator[RestLake]:
         catalog.start()
         proxy = LyingCatalog(catalog.uri)
         running.callback(proxy.stop)
+        to_store = {**store.settings(""), **place}
+        proxy.vends = {**to_store, "s3.access-key-id": VENDED} if vends else {}
         settings = {
             "catalog_type": "rest",
             "catalog_uri": proxy.uri,
             "catalog_warehouse": behind["warehouse"],
-            **store.settings(PREFIX),
-            **{f"{PREFIX}{key}": value for key, value in place.items()},
+            **{f"{PREFIX}{key}": value for key, value in to_store.items() if not vends},
             f"{PREFIX}rest.client.socket-timeout-ms": str(int(SILENCE_SECOND * 600)),
         }
         yield RestLake(store=store, way=way, catalog=catalog, proxy=proxy, settings=settings)
@@ -126,10 +155,29 @@ def on_cluster(folder: Path) -> Iterator[Mapping[str, str]]:
             cluster.stop()
 
 
+@contextmanager
+def on_vended_credentials(folder: Path) -> Iterator[Mapping[str, str]]:
+    with rest_lake(folder, vends=True) as lake:
+        yield lake.options
+
+
+@contextmanager
+def on_glue(folder: Path) -> Iterator[Mapping[str, str]]:
+    """Objects and catalog in moto."""
+    store = ObjectStore(folder).start()
+    try:
+        own = {"catalog_type": "glue", "catalog_warehouse": f"s3://{BUCKET}/warehouse"}
+        yield _of_spark({**own, f"{PREFIX}glue.endpoint": store.endpoint, **store.settings(PREFIX)})
+    finally:
+        store.stop()
+
+
 LAKES: Final[Mapping[str, Place]] = {
     "local": on_local_disk,
     "s3-jdbc": on_s3_by_jdbc,
     "s3-rest": on_s3_by_rest,
+    "s3-vended": on_vended_credentials,
+    "glue": on_glue,
     "cluster": on_cluster,
 }
 

@@ -2,6 +2,7 @@
 
 Run: python -m tests.torture [--minutes 5] [--seed 1] [--folder FOLDER] [--figures FILE]
      python -m tests.torture --kills worker=70,fe=20,jvm=10 [--each 25] ...    kill as soon as all is well again
+     python -m tests.torture --lake s3-rest [--cluster] ...    store, catalog, executors and master have trouble, too
      python -m tests.torture --sum FILE                                        add up what was measured so far
 
 All decisions come from the seed; what they meet depends on the machine, so a failing seed is run more than once.
@@ -23,7 +24,12 @@ KINDS: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """`arguments`: None: those of the command line."""
-    options = _arguments().parse_args(arguments)
+    known = _arguments()
+    options = known.parse_args(arguments)
+    if options.engine and options.lake != "local":
+        known.error("--engine works on a local lake")
+    if options.cluster and options.lake == "local":
+        known.error("--cluster needs a lake that its executors see: --lake s3-rest")
     if options.sum is not None:
         print(summed(options.sum.read_text().splitlines()).told())
         return
@@ -40,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings=dict(options.setting),
         engine=options.engine,
         version=options.version,
+        elsewhere=options.lake == "s3-rest",
+        cluster=options.cluster,
     )
     Torture(folder, plan).run()
     if options.folder is None:
@@ -60,6 +68,8 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
     arguments.add_argument("--engine", action="store_true", help="another engine works on the tables of the shop")
     arguments.add_argument("--version", type=int, choices=(2, 3), default=3, help="of Iceberg's format")
+    arguments.add_argument("--lake", choices=("local", "s3-rest"), default="local", help="not with --engine")
+    arguments.add_argument("--cluster", action="store_true", help="Spark's tasks run in executors that are killed")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments
 

@@ -8,7 +8,7 @@ import contextlib
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import psutil
@@ -73,6 +73,10 @@ class Adversary:
         """The disk of one table of the bank, to be filled."""
         self._table = table
         self._others[self.fill_table] = 3
+
+    def also(self, deeds: Mapping[Callable[[], None], float]) -> None:
+        """Breaks these, too; with the weight of each."""
+        self._others |= deeds
 
     def act(self) -> None:
         """Waits some time, does one thing."""
@@ -149,10 +153,10 @@ class Adversary:
         self.ask(f'ADMIN SET FRONTEND CONFIG ("{name}" = "{self._dice.choice(THRESHOLDS[name])}")')
 
     def freeze_worker(self) -> None:
-        self._freeze(self._fe.workers())
+        _freeze(self._fe.workers(), self._dice)
 
     def freeze_spark(self) -> None:
-        self._freeze(self._victims.spark())
+        _freeze(self._victims.spark(), self._dice)
 
     def slow_network(self) -> None:
         self._network.rate = self._dice.choice((2_000.0, 50_000.0, 500_000.0))
@@ -189,9 +193,11 @@ class Adversary:
             return self._fe.job(db)["State"] in {"RUNNING", "PENDING"}
         return False
 
-    def _freeze(self, processes: list[psutil.Process]) -> None:
-        if processes:
-            process = self._dice.choice(processes)
-            signalled(process, signal.SIGSTOP)
-            time.sleep(self._dice.uniform(0.2, 2))
-            signalled(process, signal.SIGCONT)
+
+def _freeze(processes: list[psutil.Process], dice: random.Random) -> None:
+    """One of them, for a moment."""
+    if processes:
+        process = dice.choice(processes)
+        signalled(process, signal.SIGSTOP)
+        time.sleep(dice.uniform(0.2, 2))
+        signalled(process, signal.SIGCONT)

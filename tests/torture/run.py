@@ -17,14 +17,17 @@ from typing import Final
 import pymysql
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.support.lakes import RestLake, rest_lake
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
+from tests.support.servers.spark_cluster import SparkCluster
 from tests.support.small_disk import FILLER, NoMountError, SmallDisk
 from tests.torture.adversary import Adversary
 from tests.torture.engine import Engine, Operation
 from tests.torture.figures import Figures, append, load
 from tests.torture.foreign import Foreign
 from tests.torture.killer import Killer
+from tests.torture.lake_troubles import LakeTroubles
 from tests.torture.operator import Operator
 from tests.torture.verdict import check, quiet
 from tests.torture.victims import DBS, Victims
@@ -61,6 +64,8 @@ class Plan:
     settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
     engine: bool = False  # whether another engine works on the tables of the shop
     version: int = 3  # of Iceberg's format, of all tables
+    elsewhere: bool = False  # whether the lake is in S3 behind a REST catalog, and both have trouble
+    cluster: bool = False  # whether Spark's tasks run in executors of a cluster, which are killed
 
 
 class Torture:
@@ -73,7 +78,12 @@ class Torture:
         self._network = Proxy(self._mysql.port)
         self._staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
         self._disks = [] if self._staging is None else [self._staging]
-        self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **plan.settings})
+        self._servers = contextlib.ExitStack()
+        self._lake = self._elsewhere() if plan.elsewhere else None
+        self._cluster = self._executors() if plan.cluster else None
+        settings = {} if self._lake is None else {**self._lake.settings}
+        settings |= {} if self._cluster is None else self._cluster.options()
+        self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **settings, **plan.settings})
         self._workloads = [Workload(self._mysql, self._dice.random(), work, plan.pause) for work in (banking, shopping)]
         self._operator = Operator(self._fe, self._count)
         self._victims = Victims(self._fe, self._mysql, self._fork(), self._operator.look)
@@ -83,6 +93,20 @@ class Torture:
         self._foreign: Foreign | None = None
         self._made = 0
         self.total = Figures()
+
+    def _elsewhere(self) -> RestLake:
+        folder = self._folder / "elsewhere"
+        folder.mkdir(parents=True)
+        return self._servers.enter_context(rest_lake(folder, troubled=True))
+
+    def _executors(self) -> SparkCluster:
+        """They do not see the frontend's folder."""
+        own, hidden = self._folder / "cluster", self._folder / "fe"
+        for folder in (own, hidden):
+            folder.mkdir(parents=True, exist_ok=True)
+        cluster = SparkCluster(own, [hidden])
+        self._servers.callback(cluster.stop)
+        return cluster.start()
 
     def _fork(self) -> random.Random:
         return random.Random(self._dice.random())
@@ -123,6 +147,7 @@ class Torture:
         self._network.close()
         for disk in self._disks:
             disk.unmount()
+        self._servers.close()
 
     def _bring_engine(self) -> None:
         self._engine = Engine(self._folder / "fe" / "var" / "lake", self._fork())
@@ -157,7 +182,7 @@ class Torture:
     def _create(self) -> None:
         for db in DBS:
             self._mysql.run(f"CREATE DATABASE {db}")
-            self._fe.sql(f"CREATE DATABASE {db}")
+            self._adversary.ask(f"CREATE DATABASE IF NOT EXISTS {db}")
         for table in TABLES:
             self._mysql.run(f"CREATE TABLE {table.path} {table.source}")
             properties = f'PROPERTIES ("format-version" = "{self._plan.version}")'
@@ -172,6 +197,10 @@ class Torture:
             workload.start()
 
     def _mount_table(self) -> None:
+        if self._lake is not None:
+            troubles = LakeTroubles(self._lake, self._cluster, lambda: self._victims.figures.kills, self._fork())
+            self._adversary.also(troubles.deeds())
+            return
         (place,) = (self._folder / "fe" / "var" / "lake").rglob(f"bank/{FILLED}-*")
         disk = _small_disk(place / "data", TABLE_MEBIBYTES)
         if disk is not None:

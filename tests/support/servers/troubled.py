@@ -18,12 +18,14 @@ REFUSAL: Final = '<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Cod
 
 class TroubledWay:
     """Passes requests on. `away`: it hangs up on each; `delay`: seconds that each takes in addition; `refuse`: the
-    answer to each, and to writes alone if `only_writes`; `passed`: requests that were passed on.
+    answer to each, and to writes alone if `only_writes`; `passed`: requests that were passed on; `signers`: the
+    keys by which requests of S3 were signed.
     """
 
     def __init__(self, target: int) -> None:
         self.target = target
         self.away, self.delay, self.only_writes, self.passed = False, 0.0, False, 0
+        self.signers = set[str]()
         self._refusal: tuple[int, str, str] | None = None
         self._server = _Server(self)
         threading.Thread(target=self._server.serve_forever, name="troubled way", daemon=True).start()
@@ -58,6 +60,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.way = way
 
+    def handle_error(self, *_: object) -> None:
+        """A client that has gone is no fault."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -66,6 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass_on(self) -> None:
         way = self.server.way
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        way.signers.add(_signer(self.headers.get("Authorization") or ""))
         time.sleep(way.delay)
         refusal = way.refusal(self.command)
         if way.away:
@@ -112,3 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _refused(code: str, message: str) -> bytes:
     return REFUSAL.format(code=code, message=message).encode()
+
+
+def _signer(authorization: str) -> str:
+    """AWS4-HMAC-SHA256 Credential=KEY/20261128/..., ...; "" without a signature."""
+    return authorization.partition("Credential=")[2].partition("/")[0]
