@@ -1,10 +1,11 @@
 """How long after its MySQL commit a change is visible in the lake.
 
-Run: python -m tests.bench.freshness [--interval 1.0] [--second 30] [--snapshot ROWS]
+Run: python -m tests.bench.freshness [--interval 1.0] [--second 30] [--snapshot ROWS] [--lake s3-rest [--delay 0.02]]
 
 2,000 changes a second in transactions of 10. A transaction is visible once the job's committed position includes it:
 the position is stored right after the table's commit, and asking for it costs next to nothing, unlike a query.
-With --snapshot the same is measured again while another job brings the rows of a filled table.
+With --snapshot the same is measured again while another job brings the rows of a filled table. With --lake s3-rest the
+table is in moto behind a REST catalog; each request to moto takes `--delay` seconds in addition.
 """
 
 import argparse
@@ -13,14 +14,16 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import pymysql
 from pymysql.cursors import DictCursor
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, Meter, load
 from tests.bench.snapshot import SNAPSHOT
+from tests.support.lakes import rest_lake
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -45,7 +48,7 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, second: float, rows: int) -
     if rows:
         fill(mysql, fe, rows)
     mysql.run("CREATE DATABASE fresh", "CREATE TABLE fresh.t (id BIGINT PRIMARY KEY, number BIGINT)")
-    fe.sql("CREATE DATABASE fresh")
+    until(lambda: made(fe, "fresh"), deadline=120, why="Spark")
     fe.sql("CREATE TABLE fresh.t (id BIGINT NOT NULL, number BIGINT) UNIQUE KEY(id)")
     fe.sql(f"CREATE SYNC fresh.job1 (FROM fresh.t INTO t) {BINLOG.format(port=mysql.port)}")
     base = transactions(mysql.run("SELECT @@gtid_executed")[0][0])
@@ -64,6 +67,14 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, second: float, rows: int) -
         print(f"beside the snapshot of {rows} rows, which took {time.time() - started:.1f} s", flush=True)
     stop.set()
     writer.join()
+
+
+def made(fe: FrontendProcess, db: str) -> bool:
+    """A statement that needs Spark waits for its start only so long."""
+    with contextlib.suppress(pymysql.err.MySQLError):
+        fe.sql(f"CREATE DATABASE IF NOT EXISTS {db}")
+        return True
+    return False
 
 
 def fill(mysql: MysqlServer, fe: FrontendProcess, rows: int) -> None:
@@ -119,16 +130,31 @@ def report(ages: list[float]) -> None:
     print(f"{len(ages)} transactions: p50 {p50:.2f} s, p99 {p99:.2f} s", flush=True)
 
 
+@contextlib.contextmanager
+def placed(lake: str, folder: Path, delay: float) -> Iterator[Mapping[str, str]]:
+    """The settings by which a frontend reaches that lake."""
+    if lake == "local":
+        yield {}
+        return
+    with rest_lake(folder, troubled=True) as far:
+        assert far.way is not None
+        far.way.delay = delay
+        yield far.settings
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--interval", type=float, default=1.0)
     arguments.add_argument("--second", type=float, default=30.0)
     arguments.add_argument("--snapshot", type=int, default=0, metavar="ROWS")
+    arguments.add_argument("--lake", choices=("local", "s3-rest"), default="local")
+    arguments.add_argument("--delay", type=float, default=0.0, metavar="SECOND")
     options = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, placed(options.lake, Path(place), options.delay) as settings:
         mysql = MysqlServer(Path(place) / "mysql", "mysql")
         mysql.start()
-        fe = FrontendProcess(Path(place) / "fe", {"sync_commit_interval_second": options.interval}).start()
+        own = {"sync_commit_interval_second": options.interval}
+        fe = FrontendProcess(Path(place) / "fe", {**own, **settings}).start()
         try:
             measure(mysql, fe, options.second, options.snapshot)
         finally:
