@@ -95,6 +95,7 @@ from syncsql.statements.user import (
     ShowGrants,
     UserName,
 )
+from syncsql.tokens import expand_begun
 
 __all__ = [
     "AddTables",
@@ -187,6 +188,7 @@ __all__ = [
     "ValueKind",
     "WholeDatabase",
     "escaped",
+    "expand_begun",
     "is_query",
     "parse",
     "quote_name",

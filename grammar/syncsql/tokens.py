@@ -32,6 +32,7 @@ _OPAQUE: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_BEGUN: Final = re.compile(r"/\*!(?P<version>\d{5,6})?")
 _LONG: Final = 1024  # characters, from which on sqlglot is not to scan a literal, a comment or blanks
 _SLOW: Final = re.compile(
     rf"""
@@ -133,17 +134,41 @@ def expand_conditional_comments(sql: str) -> str:
     pieces: list[str] = []
     done = 0
     for match in _closed(sql):
-        if match["conditional"] is None or int(match["version"] or 0) > CLAIMED_VERSION:
-            continue
-        start, end = match.span("body")
-        pieces += [sql[done : match.start()], " " * (start - match.start()), sql[start:end], " " * (match.end() - end)]
-        done = match.end()
+        if match["conditional"] is not None and _is_ours(match):
+            pieces += [sql[done : match.start()], *_blanked(sql, match)]
+            done = match.end()
     if not done:
         return sql
     expanded = "".join([*pieces, sql[done:]])
     for _ in _closed(expanded):  # what a body begins may have no end now
         pass
     return expanded
+
+
+def expand_begun(sql: str) -> str:
+    """The same of the beginning of a text: the last comment may lack its end."""
+    pieces: list[str] = []
+    done = 0
+    for match in _OPAQUE.finditer(sql):
+        if match["open"] is not None:
+            begun = _BEGUN.match(sql, match.start())
+            if begun is not None and _is_ours(begun):
+                pieces += [sql[done : begun.start()], " " * len(begun[0])]
+                done = begun.end()
+            break
+        if match["conditional"] is not None and _is_ours(match):
+            pieces += [sql[done : match.start()], *_blanked(sql, match)]
+            done = match.end()
+    return "".join([*pieces, sql[done:]])
+
+
+def _is_ours(conditional: re.Match[str]) -> bool:
+    return int(conditional["version"] or 0) <= CLAIMED_VERSION
+
+
+def _blanked(sql: str, conditional: re.Match[str]) -> tuple[str, str, str]:
+    start, end = conditional.span("body")
+    return " " * (start - conditional.start()), sql[start:end], " " * (conditional.end() - end)
 
 
 def _closed(sql: str) -> Iterator[re.Match[str]]:
