@@ -26,12 +26,15 @@ def with_offsets(text: str) -> str:
     if not _LIKELY.search(text):
         return text
     tokens = _tokens(text)
-    for place in reversed(range(len(tokens))):
+    pieces: list[str] = []
+    done = 0
+    for place in range(len(tokens)):
         found = tokens[place : place + len(_WITH_COMMA)]
         if [token.token_type for token in found] == _WITH_COMMA:
             _, offset, _, rows = found
-            text = f"{text[: offset.start]}{rows.text} OFFSET {offset.text}{text[rows.end + 1 :]}"
-    return text
+            pieces += [text[done : offset.start], f"{rows.text} OFFSET {offset.text}"]
+            done = rows.end + 1
+    return "".join([*pieces, text[done:]])
 
 
 def has_limit(text: str) -> bool:

@@ -26,12 +26,14 @@ def with_asker(text: str, *, account: str, client: str) -> str:
         return text
     told = {"CURRENT_USER": account, "USER": client, "SESSION_USER": client, "SYSTEM_USER": client}
     tokens = _tokens(text)
-    for place in reversed(range(len(tokens))):
+    pieces: list[str] = []
+    done = 0
+    for place, token in enumerate(tokens):
         length = _length(tokens, place, told)
         if length:
-            token, last = tokens[place], tokens[place + length - 1]
-            text = f"{text[: token.start]}{literal(told[token.text.upper()])}{text[last.end + 1 :]}"
-    return text
+            pieces += [text[done : token.start], literal(told[token.text.upper()])]
+            done = tokens[place + length - 1].end + 1
+    return "".join([*pieces, text[done:]])
 
 
 def _length(tokens: list[Token], place: int, told: Mapping[str, str]) -> int:

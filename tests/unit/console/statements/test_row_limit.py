@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Iterable
 
 import pytest
@@ -24,6 +25,13 @@ from syncmgr.console.wire.results import Row, Rows
 def test_a_limit_with_a_comma(text: str, expected: str) -> None:
     """It is told in Spark's words, wherever it stands; nothing else of the text changes."""
     assert with_offsets(text) == expected
+
+
+def test_many_limits_take_time_by_their_number() -> None:
+    """The text is copied once."""
+    begun = time.process_time()
+    assert with_offsets("SELECT 1" + " limit 1,2" * 80_000).endswith(" limit 2 OFFSET 1")
+    assert time.process_time() - begun < 4
 
 
 @pytest.mark.parametrize(
