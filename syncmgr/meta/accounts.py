@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from syncmgr.accounts.user import Account, Level, Privilege, Scope
+from syncmgr.errors import Code, SyncError
 from syncmgr.meta.tables import GRANTS, USERS
 
 Grants = Mapping[Scope, frozenset[Privilege]]
@@ -49,13 +50,23 @@ class AccountStore:
         ]
 
     def put(self, user: StoredUser) -> None:
-        """Store a new account, or replace the stored one."""
+        """Store a new account, or replace the stored one. Raises META_UNFIT if the database, which may not tell capital
+        letters from small ones, takes it for another.
+        """
         values = {"plugin": user.plugin, "secret": user.secret}
         name = {"name": user.account.name, "host": user.account.host}
         with self._writing() as connection:
             this = (USERS.c.name == user.account.name) & (USERS.c.host == user.account.host)
-            if connection.execute(update(USERS).where(this).values(**values)).rowcount == 0:
+            found = connection.execute(select(USERS.c.name, USERS.c.host).where(this)).first()
+            if found is None:
                 connection.execute(insert(USERS).values(**name, **values))
+            elif (found.name, found.host) == (user.account.name, user.account.host):
+                connection.execute(update(USERS).where(this).values(**values))
+            else:
+                other = Account(name=found.name, host=found.host)
+                raise SyncError(
+                    Code.META_UNFIT, reason=f"it takes account {user.account} for {other}; choose another name"
+                )
             connection.execute(
                 delete(GRANTS).where(GRANTS.c.name == user.account.name, GRANTS.c.host == user.account.host)
             )

@@ -138,14 +138,14 @@ class JobStore:
         query = select(JOBS).order_by(JOBS.c.id)
         query = query.where(JOBS.c.finished_at.is_(None)) if live else query
         with self._database.reading() as connection:
-            return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
+            found = self._job(connection, query if db is None else query.where(JOBS.c.db == db))
+        return [job for job in found if db in {None, job.db}]
 
     def count_live(self, creator: str | None = None) -> int:
         """How many there are that were not cancelled (of one account)."""
-        query = select(func.count()).select_from(JOBS).where(JOBS.c.finished_at.is_(None))
-        query = query if creator is None else query.where(JOBS.c.creator == creator)
+        query = select(JOBS.c.creator).where(JOBS.c.finished_at.is_(None))
         with self._database.reading() as connection:
-            return int(connection.execute(query).scalar_one())
+            return sum(creator in {None, each} for each in connection.execute(query).scalars())
 
     def ended(self) -> list[tuple[JobId, float]]:
         """When each stored cancelled job was cancelled, unix seconds."""
@@ -162,7 +162,7 @@ class JobStore:
         """The live job of that name, otherwise the one that was cancelled last. Raises UNKNOWN_JOB."""
         with self._database.reading() as connection:
             query = select(JOBS).where(JOBS.c.db == db, JOBS.c.name == name).order_by(JOBS.c.id)
-            found = self._job(connection, query)
+            found = [job for job in self._job(connection, query) if (job.db, job.name) == (db, name)]
         if not found:
             raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
         return next((job for job in found if job.state is not JobState.CANCELLED), found[-1])
@@ -208,12 +208,12 @@ class JobStore:
 
 
 def _refuse_taken(connection: Connection, job: SyncJob) -> None:
-    live = select(func.count()).where(
+    live = select(JOBS.c.db, JOBS.c.name).where(
         JOBS.c.db == job.db,
         JOBS.c.name == job.name,
         JOBS.c.state != JobState.CANCELLED.value,
     )
-    if connection.execute(live).scalar_one():
+    if (job.db, job.name) in {tuple(row) for row in connection.execute(live)}:
         raise SyncError(Code.JOB_EXISTS, job=job.name, db=job.db)
     _refuse_targets(connection, job.channels)
 

@@ -142,7 +142,7 @@ def _naming_failures() -> Iterator[None]:
     """
     try:
         yield
-    except DataError as error:
+    except (DataError, IntegrityError) as error:
         raise SyncError(Code.META_UNFIT, reason=reason_of(error)) from error
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         raise SyncError(Code.META_DOWN, reason=reason_of(error)) from error
