@@ -7,6 +7,7 @@ Must not know: statements, sessions, how rights are granted.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope, database, job, table
@@ -74,20 +75,26 @@ class Access:
 
 
 class AuthorizedJobs:
-    """Sync jobs: LOAD_PRIV on the job allows changing one, on the database and its targets creating one."""
+    """Sync jobs: LOAD_PRIV on the job allows changing one, on the database and its targets creating one. What waits for
+    a source is checked again when it has its answers: whoever makes the source knows how long that takes.
+    """
 
     def __init__(self, jobs: Jobs, access: Access) -> None:
         self._jobs = jobs
         self._access = access
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Diagnostic, ...]:
-        self._need_all(node, db)
-        return self._jobs.create(node, db, str(self._access.account), bounded=not self._access.rights.is_admin)
+        allowed = partial(self._need_all, node, db)
+        allowed()
+        creator, bounded = str(self._access.account), not self._access.rights.is_admin
+        return self._jobs.create(node, db, creator, bounded=bounded, allowed=allowed)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """It reports tables and sources, so it needs what CREATE SYNC needs."""
         self._need_all(node.sync, db)
-        return self._jobs.explain(node, db)
+        rows = self._jobs.explain(node, db)
+        self._need_all(node.sync, db)
+        return rows
 
     def _need_all(self, node: CreateSync, db: str | None) -> None:
         home = node.job.db or db
@@ -111,15 +118,20 @@ class AuthorizedJobs:
         self._jobs.pause(name, db)
 
     def alter(self, node: JobAlteration, db: str | None) -> None:
-        self._need(node.job, db)
-        self._jobs.alter(node, db)
+        allowed = partial(self._need, node.job, db)
+        allowed()
+        self._jobs.alter(node, db, allowed)
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
+        allowed = partial(self._need_added, node, db)
+        allowed()
+        return self._jobs.add_tables(node, db, allowed)
+
+    def _need_added(self, node: AddTables, db: str | None) -> None:
         self._need(node.job, db)
         home = node.job.db or db
         if home is not None:
             self._need_targets(node.channels, home)
-        return self._jobs.add_tables(node, db)
 
     def resume(self, name: Name, db: str | None) -> None:
         self._need(name, db)

@@ -14,13 +14,16 @@ from syncmgr.job.types.schema import TargetTable
 from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
 
 Refuse = Callable[[tuple[str, str] | None], None]
+Allowed = Callable[[], None]  # raises if the caller may no longer do what it has asked for
 
 
 class Jobs(Protocol):
-    """Sync jobs. A name without database means the one in use, `db`; without both it is NO_DATABASE."""
+    """Sync jobs. A name without database means the one in use, `db`; without both it is NO_DATABASE. What waits for a
+    source calls `allowed` before it changes anything.
+    """
 
     def create(
-        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False, allowed: Allowed
     ) -> tuple[Diagnostic, ...]:
         """Further remarks for the client. `creator`: the account that has it; `bounded`: it may have only so many."""
         ...
@@ -35,9 +38,9 @@ class Jobs(Protocol):
 
     def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]: ...
 
-    def alter(self, node: JobAlteration, db: str | None) -> None: ...
+    def alter(self, node: JobAlteration, db: str | None, allowed: Allowed) -> None: ...
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]: ...
+    def add_tables(self, node: AddTables, db: str | None, allowed: Allowed) -> tuple[Diagnostic, ...]: ...
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None, and of these JobIds alone."""

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Protocol
 
 from syncmgr.control import made_targets, sync_request
@@ -50,6 +49,11 @@ _STORED = {
 }
 
 log = logging.getLogger(__name__)
+
+
+def _always() -> None:
+    """Whoever calls from inside is allowed everything."""
+
 
 __all__ = ["SHOW_COLUMNS", "Jobs"]
 
@@ -115,19 +119,29 @@ class Jobs:
         )
 
     def create(
-        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+        self,
+        node: CreateSync,
+        db: str | None,
+        creator: str | None = None,
+        *,
+        bounded: bool = False,
+        allowed: Callable[[], None] = _always,
     ) -> tuple[Diagnostic, ...]:
         """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored. `bounded`:
-        so is the number of jobs of `creator`.
+        so is the number of jobs of `creator`. `allowed`: raises if it no longer is when the source has answered.
         """
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return as_note(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
-        need_place = partial(self._places.need_one, creator if bounded else None)
-        need_place()  # before a source is queried
+        self._places.need_one(creator if bounded else None)  # before a source is queried
+
+        def admit() -> None:
+            allowed()
+            self._places.need_one(creator if bounded else None)  # others may have been created meanwhile
+
         wanted, overrides = self._wanted(node, db)
         with self._readers.read_by_one(wanted.source):
-            return self._create(node, wanted, overrides, creator, need_place)
+            return self._create(node, wanted, overrides, creator, admit)
 
     def _create(
         self,
@@ -135,7 +149,7 @@ class Jobs:
         wanted: SyncRequest,
         overrides: dict[str, str],
         creator: str | None,
-        need_place: Callable[[], None],
+        admit: Callable[[], None],
     ) -> tuple[Diagnostic, ...]:
         plan = self._planner.plan(wanted)
         job = SyncJob(
@@ -153,7 +167,7 @@ class Jobs:
         twice = doubling_rows(job, plan.inspected.start, plan.made, self._store, self._catalog.table)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
-            need_place()  # others may have been created while the source was queried
+            admit()
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
         log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
@@ -205,12 +219,15 @@ class Jobs:
         self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)
         self.lives.wake()
 
-    def alter(self, node: JobAlteration, db: str | None) -> None:
-        """ALTER SYNC, which changes what is stored; if that matters to the run, it is restarted."""
+    def alter(self, node: JobAlteration, db: str | None, allowed: Callable[[], None] = _always) -> None:
+        """ALTER SYNC, which changes what is stored; if that matters to the run, it is restarted. `allowed`: as in
+        `create`.
+        """
         named = self._named(node.job, db)
         looked_at = self._resyncs.looked_at(named, node)
         cancellation.has_answers()
         with self.runs.changing:
+            allowed()
             job = self._store.jobs.by_name(named.db, named.name)
             if isinstance(node, ResyncTable) and leaves_name(job, node.table):
                 self._new_tables.expect(job.id)  # the table that had been read may match a pattern
@@ -220,13 +237,18 @@ class Jobs:
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
-        """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
+    def add_tables(
+        self, node: AddTables, db: str | None, allowed: Callable[[], None] = _always
+    ) -> tuple[Diagnostic, ...]:
+        """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does. `allowed`: as in
+        `create`.
+        """
         looked_at = self._named(node.job, db)
         plan = self._joining.plan(looked_at, node.channels)
         self.runs.wait_for_ending(plan.channels)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
+            allowed()
             job = self._store.jobs.by_name(looked_at.db, looked_at.name)
             if any(map(is_wide, node.channels)):
                 self._new_tables.expect(job.id)  # first: it may be stored although the answer is lost

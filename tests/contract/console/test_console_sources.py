@@ -11,6 +11,7 @@ from typing import Final, Self
 import pymysql
 import pytest
 
+from syncmgr.console.ports import Allowed
 from syncmgr.errors import Code, Diagnostic
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal import factory as canal_opening
@@ -38,7 +39,13 @@ class SlowJobs(FakeJobs):
     ended: list[str] = field(default_factory=list)
 
     def create(
-        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+        self,
+        node: CreateSync,
+        db: str | None,
+        creator: str | None = None,
+        *,
+        bounded: bool = False,
+        allowed: Allowed = lambda: None,
     ) -> tuple[Diagnostic, ...]:
         self.begun.append(node.job.name)
         try:
@@ -46,7 +53,7 @@ class SlowJobs(FakeJobs):
             cancellation.has_answers()
         finally:
             self.ended.append(node.job.name)
-        return super().create(node, db)
+        return super().create(node, db, allowed=allowed)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +32,7 @@ from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.jobs import JobStore
 from syncmgr.meta.store import Store
 from syncmgr.sources.cancellation import Cancellation
-from syncsql import Name
+from syncsql import AddTables, CreateSync, Name, ResyncTable
 from tests.support import metadata
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target, with_history
@@ -664,6 +665,36 @@ def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Ca
     assert house.runs[house.id].told == []
     house.lake.before_look = print
     change(house)  # nothing was in the way but that
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER SYNC JOB demo.job1 ADD TABLE FROM `else`.* INTO ods.*",
+        "ALTER SYNC JOB demo.job1 RESYNC TABLE job1_target",
+        (
+            'CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", '
+            '"mysql.user" = "repl", "mysql.password" = "p")'
+        ),
+    ],
+    ids=["add", "resync", "create"],
+)
+def test_what_is_no_longer_allowed_once_the_source_has_answered_changes_nothing(house: House, sql: str) -> None:
+    """No target stays and nothing is stored: a right is checked again when all answers are there."""
+    asked: list[Table] = []
+    house.before_inspect = lambda: asked.append(SHOP)
+    house.come(("else", "x"))
+    before, node = house.job, syncsql.parse(sql)[0].statement
+
+    def refuse() -> None:
+        assert asked or isinstance(node, ResyncTable)
+        raise SyncError(Code.DATABASE_DENIED, db="demo", user="ann", host="h")
+
+    act = {CreateSync: partial(house.jobs.create, creator="ann"), AddTables: house.jobs.add_tables}
+    with pytest.raises(SyncError) as caught:
+        act.get(type(node), house.jobs.alter)(node, None, allowed=refuse)  # type: ignore[call-arg, arg-type]
+    assert caught.value.code is Code.DATABASE_DENIED
+    assert (house.job, len(house.store.jobs.all()), house.lake.there.keys()) == (before, 1, {("demo", "job1_target")})
 
 
 @pytest.mark.parametrize(

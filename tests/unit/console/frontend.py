@@ -3,12 +3,12 @@
 import datetime as dt
 import itertools
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.ports import AuditFile, Frontend, Refuse
+from syncmgr.console.ports import Allowed, AuditFile, Frontend, Refuse
 from syncmgr.control.catalog import defined, statement_of
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
@@ -41,16 +41,25 @@ ORDERS = TargetTable(
 
 @dataclass
 class FakeJobs:
-    """Jobs that change their state and do nothing else."""
+    """Jobs that change their state and do nothing else. `wait`: for a source."""
 
     rows: dict[tuple[str, str], list[str | None]] = field(default_factory=dict)
     nodes: dict[tuple[str, str], CreateSync] = field(default_factory=dict)
     creators: list[tuple[str | None, bool]] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(10001))
+    wait: Callable[[], object] = lambda: None
 
     def create(
-        self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False
+        self,
+        node: CreateSync,
+        db: str | None,
+        creator: str | None = None,
+        *,
+        bounded: bool = False,
+        allowed: Allowed = lambda: None,
     ) -> tuple[Diagnostic, ...]:
+        self.wait()
+        allowed()
         self.creators.append((creator, bounded))
         key = self._key(node.job, db)
         if key in self.nodes:
@@ -61,16 +70,21 @@ class FakeJobs:
         return ()
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        self.wait()
         _, name = self._key(node.sync.job, db)
         return [("shop.orders", "demo.orders", "check", name, "ok")]
 
     def pause(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PAUSED")
 
-    def alter(self, node: JobAlteration, db: str | None) -> None:
+    def alter(self, node: JobAlteration, db: str | None, allowed: Allowed) -> None:
+        self.wait()
+        allowed()
         self.rows[self._key(node.job, db)][6] = node.sql()
 
-    def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
+    def add_tables(self, node: AddTables, db: str | None, allowed: Allowed) -> tuple[Diagnostic, ...]:
+        self.wait()
+        allowed()
         self.rows[self._key(node.job, db)][6] = node.sql()
         return ()
 
