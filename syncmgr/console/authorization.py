@@ -5,15 +5,17 @@ so GRANT and REVOKE apply at once.
 Must not know: statements, sessions, how rights are granted.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope, database, job, table
 from syncmgr.console.forbidden import named_table
 from syncmgr.console.ports import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.console.table_columns import TABLES
+from syncmgr.console.told_texts import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
@@ -87,14 +89,18 @@ class AuthorizedJobs:
         allowed = partial(self._need_all, node, db)
         allowed()
         creator, bounded = str(self._access.account), not self._access.rights.is_admin
-        return self._jobs.create(node, db, creator, bounded=bounded, allowed=allowed)
+        with self.naming_seen():
+            remarks = self._jobs.create(node, db, creator, bounded=bounded, allowed=allowed)
+        hidden = self._hidden() if remarks else ()
+        return tuple(replace(each, text=text_naming_no_job(each.text, hidden)) for each in remarks)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """It reports tables and sources, so it needs what CREATE SYNC needs."""
         self._need_all(node.sync, db)
         rows = self._jobs.explain(node, db)
         self._need_all(node.sync, db)
-        return rows
+        hidden = self._hidden()
+        return [tuple(text_naming_no_job(cell, hidden) for cell in row) for row in rows]
 
     def _need_all(self, node: CreateSync, db: str | None) -> None:
         home = node.job.db or db
@@ -125,7 +131,23 @@ class AuthorizedJobs:
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         allowed = partial(self._need_added, node, db)
         allowed()
-        return self._jobs.add_tables(node, db, allowed)
+        with self.naming_seen():
+            return self._jobs.add_tables(node, db, allowed)
+
+    @contextmanager
+    def naming_seen(self) -> Iterator[None]:
+        """Errors inside name no job that is not seen."""
+        try:
+            yield
+        except SyncError as error:
+            if error.code not in NAMING:
+                raise
+            raise naming_no_job(error, self._hidden()) from error
+
+    def _hidden(self) -> frozenset[str]:
+        rights = self._access.rights
+        names = () if rights.is_admin else self._jobs.names(None).values()
+        return frozenset(f"{db}.{name}" for db, name in names if not rights.sees(job(db, name)))
 
     def _need_added(self, node: AddTables, db: str | None) -> None:
         self._need(node.job, db)
@@ -146,7 +168,17 @@ class AuthorizedJobs:
         if rights.is_admin:
             return self._jobs.show(db, ids)
         seen = {job_id for job_id, name in self._jobs.names(db).items() if rights.sees(job(*name))}
-        return [row for row in self._jobs.show(db, seen) if row[0] in seen]
+        return self.readable([row for row in self._jobs.show(db, seen) if row[0] in seen])
+
+    def readable(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows that begin with the id of a job, without values of its rows for users who could not read those in its
+        targets.
+        """
+        quoting = {str(row[0]) for row in rows if any(map(quotes_value, row))}
+        targets = self._jobs.targets(quoting) if quoting else {}
+        may, select = self._access.rights.may, Privilege.SELECT
+        hidden = {each for each in quoting if not all(may(select, table(*target)) for target in targets.get(each, ()))}
+        return [_without_values(row) if str(row[0]) in hidden else row for row in rows]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         rights = self._access.rights
@@ -168,11 +200,16 @@ class AuthorizedJobs:
             raise SyncError(Code.UNKNOWN_JOB, job=name.name, db=home)
 
 
+def _without_values(row: tuple[object, ...]) -> tuple[object, ...]:
+    return tuple(without_value(cell) for cell in row)
+
+
 class AuthorizedCatalog:
     """Databases and tables."""
 
-    def __init__(self, catalog: Catalog, access: Access) -> None:
+    def __init__(self, catalog: Catalog, jobs: AuthorizedJobs, access: Access) -> None:
         self._catalog = catalog
+        self._jobs = jobs
         self._access = access
 
     def databases(self) -> list[str]:
@@ -185,7 +222,8 @@ class AuthorizedCatalog:
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Diagnostic, ...]:
         self._access.need(Privilege.DROP, database(name))
-        return self._catalog.drop_database(name, if_exists=if_exists, force=force)
+        with self._jobs.naming_seen():
+            return self._catalog.drop_database(name, if_exists=if_exists, force=force)
 
     def tables(self, db: str) -> list[str]:
         rights = self._access.rights
@@ -201,7 +239,8 @@ class AuthorizedCatalog:
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.DROP, node.table, db)
-        return self._catalog.drop_table(node, db)
+        with self._jobs.naming_seen():
+            return self._catalog.drop_table(node, db)
 
     def create_table_text(self, db: str, name: str) -> str:
         self._access.need_sight(table(db, name))
@@ -216,14 +255,21 @@ class AuthorizedCatalog:
 class GuardedHistory:
     """Of the jobs that are seen."""
 
-    def __init__(self, history: History, access: Access) -> None:
+    def __init__(self, history: History, jobs: AuthorizedJobs, access: Access) -> None:
         self._history = history
+        self._jobs = jobs
         self._access = access
 
     def rows(self, table: str, wanted: WantedRows) -> Sequence[tuple[object, ...]]:
+        """The rows of other jobs are not even looked up: their number would show in the time."""
         rights = self._access.rights
-        seen = [row for row in self._history.rows(table, wanted) if rights.sees(job(str(row[1]), str(row[2])))]
-        return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else seen
+
+        def sees(job_id: int, db: str, name: str) -> bool:
+            return rights.sees(job(db, name)) and wanted.job(job_id, db, name)
+
+        rows = self._history.rows(table, replace(wanted, job=sees))
+        seen = [row for row in rows if rights.sees(job(str(row[1]), str(row[2])))]
+        return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else self._jobs.readable(seen)
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
         if not self._access.rights.sees(job(db, name)):
@@ -347,8 +393,8 @@ class Authorized:
     def __init__(self, frontend: Frontend, access: Access) -> None:
         self.access = access
         self.jobs = AuthorizedJobs(frontend.jobs, access)
-        self.catalog = AuthorizedCatalog(frontend.catalog, access)
-        self.history = GuardedHistory(frontend.history, access)
+        self.catalog = AuthorizedCatalog(frontend.catalog, self.jobs, access)
+        self.history = GuardedHistory(frontend.history, self.jobs, access)
         self.queries = GuardedQueries(frontend.queries, access)
         self.config = GuardedConfig(frontend.config, access)
         self.users = AuthorizedUsers(frontend.users, access)

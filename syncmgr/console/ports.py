@@ -50,6 +50,10 @@ class Jobs(Protocol):
         """Database and name of each of these jobs, by its JobId."""
         ...
 
+    def targets(self, ids: Collection[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Database and table of the targets of these jobs, by JobId."""
+        ...
+
     def create_text(self, name: Name, db: str | None) -> str:
         """The CREATE SYNC of a job, its passwords masked."""
         ...

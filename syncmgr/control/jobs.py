@@ -285,6 +285,11 @@ class Jobs:
         """Database and name of the jobs of a database, or of all, by JobId."""
         return {str(job.id): (job.db, job.name) for job in self._store.jobs.all(db)}
 
+    def targets(self, ids: Collection[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Database and table of the targets of these jobs, by JobId."""
+        wanted = ((str(job.id), job.channels) for job in self._store.jobs.all() if str(job.id) in ids)
+        return {job_id: tuple((each.target_db, each.target) for each in channels) for job_id, channels in wanted}
+
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
         return self._showing.rates(job_id)

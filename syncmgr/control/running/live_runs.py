@@ -109,7 +109,7 @@ class LiveRuns:
                 continue
             shared = wanted & {(channel.target_db, channel.target) for channel in ending.channels}
             if shared and not run.join(second):
-                raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=ending.name)
+                raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=f"{ending.db}.{ending.name}")
 
     def recovers(self, job_id: JobId) -> bool:
         """Whether it has yet to commit what an earlier process of the frontend left."""

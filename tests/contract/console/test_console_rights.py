@@ -1,5 +1,8 @@
-"""Rights that change while a statement runs: real clients against a console, its accounts in memory."""
+"""Rights that change while a statement runs, and what errors and rows say of what may not be seen: real clients against
+a console, its accounts in memory.
+"""
 
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,8 +12,11 @@ from typing import Final
 import pymysql
 import pytest
 
-from syncmgr.errors import Code
+from syncmgr.console.told_texts import HIDDEN_JOB, UNTOLD
+from syncmgr.errors import Code, SyncError
+from syncsql import DropTable
 from tests.support.until import HANG_SECOND
+from tests.unit.console.frontend import FakeCatalog
 from tests.unit.console.running import PASSWORD, Running, running
 
 CREATE: Final = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
@@ -62,3 +68,65 @@ def test_a_right_counts_when_the_source_has_answered(console: Running, sql: str,
         go_on.set()
         assert asked.result(HANG_SECOND)[0] == number
     assert list(console.frontend.jobs.rows.values()) == before
+
+
+@pytest.mark.parametrize(("grant", "named"), [("LOAD_PRIV ON JOB other.secret", True), ("LOAD_PRIV ON other.t", False)])
+@pytest.mark.parametrize("code", [Code.TARGET_IN_USE, Code.CANAL_IN_USE])
+def test_an_error_names_no_job_that_is_not_seen(console: Running, code: Code, grant: str, *, named: bool) -> None:
+    """That a table or a canal destination is taken is said, and by which job only to who may see it."""
+    console.ask(CREATE.replace("demo.", "other.").format(name="secret"))
+    console.ask("GRANT LOAD_PRIV ON demo.* TO alice")
+    console.ask(f"GRANT {grant} TO alice")
+    reader = {"reader": "sync job 'other.secret'", "destination": "d", "address": "a"}
+
+    def wait() -> None:
+        facts = reader if code is Code.CANAL_IN_USE else {"table": "demo.orders", "job": "other.secret"}
+        raise SyncError(code, **facts)
+
+    console.frontend.jobs.wait = wait
+    number, text = refusal(console, CREATE.format(name="late"))
+    assert number == code.number
+    assert ("other.secret" in text, HIDDEN_JOB in text) == (named, not named)
+
+
+class BusyCatalog(FakeCatalog):
+    """Each of its tables is the target of a job."""
+
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[()]:
+        raise SyncError(Code.TABLE_BUSY, table=f"{db}.{node.table.name}", job="other.secret")
+
+
+def test_a_busy_table_names_no_job_that_is_not_seen(console: Running) -> None:
+    """DROP TABLE is refused; to an administrator with the name of the job."""
+    console.ask(CREATE.replace("demo.", "other.").format(name="secret"))
+    console.ask("GRANT DROP_PRIV ON demo.* TO alice")
+    console.frontend.catalog = BusyCatalog()
+    assert HIDDEN_JOB in refusal(console, "DROP TABLE demo.orders")[1]
+    with pytest.raises(pymysql.err.MySQLError, match=r"other\.secret"):
+        console.ask("DROP TABLE demo.orders")
+
+
+VALUE: Final = str(
+    SyncError(
+        Code.SOURCE_VALUE,
+        column="iban",
+        table="shop.orders",
+        value="DE12, which the target cannot hold: 34",
+        reason="row id=4711",
+    )
+)
+
+
+@pytest.mark.parametrize(("grant", "shown"), [("DROP ON demo.orders", False), ("SELECT ON demo.orders", True)])
+def test_a_value_of_a_row_is_shown_to_who_may_read_it(console: Running, grant: str, *, shown: bool) -> None:
+    """Msg and Status quote a value that a target cannot hold only to users with SELECT_PRIV on the targets."""
+    row = console.frontend.jobs.rows["demo", "one"]
+    row[5], row[11] = json.dumps({"last_error": VALUE, "behind": {"demo.orders": {"reason": VALUE}}}), VALUE
+    console.ask("GRANT LOAD_PRIV ON JOB demo.one TO alice")
+    console.ask(f"GRANT {grant} TO alice")
+    (told,) = console.ask("SHOW SYNC JOB FROM demo", **ALICE)
+    facts = json.loads(told[5])
+    texts = [told[11], facts["last_error"], facts["behind"]["demo.orders"]["reason"]]
+    for text in texts:
+        assert text.startswith("Column 'iban' of table 'shop.orders' holds ")
+        assert ("DE12" in text, "34" in text, "4711" in text, UNTOLD in text) == (shown, shown, shown, not shown)

@@ -17,6 +17,7 @@ from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
 from syncsql import (
     AddTables,
+    Channel,
     CreateSync,
     CreateTable,
     DropTable,
@@ -101,6 +102,15 @@ class FakeJobs:
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         return {str(row[0]): key for key, row in list(self.rows.items()) if db is None or key[0] == db}
+
+    def targets(self, ids: Collection[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+        named = {str(row[0]): self.nodes[key].channels for key, row in self.rows.items() if str(row[0]) in ids}
+        return {
+            job_id: tuple(
+                (each.target.db or "demo", each.target.name) for each in channels if isinstance(each, Channel)
+            )
+            for job_id, channels in named.items()
+        }
 
     def create_text(self, name: Name, db: str | None) -> str:
         return self.nodes[self._known(name, db)].masked().sql()

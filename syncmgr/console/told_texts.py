@@ -1,0 +1,82 @@
+"""Texts of jobs, as far as an account may read them.
+
+Owns: which words of an error name a job, which quote values of rows, and what stands in their place.
+Must not know: rights; it is told what is hidden.
+"""
+
+import json
+from collections.abc import Collection
+from typing import Any, Final
+
+from syncmgr.errors import Code, SyncError
+
+HIDDEN_JOB: Final = "(one that you may not see)"
+UNTOLD: Final = "(shown to users with SELECT_PRIV on every target of the job)"
+NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.CANAL_IN_USE})
+# How a text begins that quotes values of rows, and where the quotation does: a value, a statement that writes some.
+_QUOTING: Final = (
+    ("Column '", "' holds "),
+    ("binlog_format is not ROW in a session", " "),
+    ("Sessions of the MySQL server at ", " Statement: "),
+    ("A session of the MySQL server at ", " Statement: "),
+)
+
+
+def naming_no_job(error: SyncError, hidden: Collection[str]) -> SyncError:
+    """The error without the names of these jobs, which are told as db.job."""
+    told = dict(error.context)
+    if told.get("job") in hidden:
+        told["job"] = HIDDEN_JOB
+    if isinstance(reader := told.get("reader"), str):
+        told["reader"] = text_naming_no_job(reader, hidden)
+    return SyncError(error.code, more=error.more, **told)
+
+
+def text_naming_no_job(text: str, hidden: Collection[str]) -> str:
+    for label in hidden:
+        text = text.replace(f"job '{label}'", f"job '{HIDDEN_JOB}'")
+    return text
+
+
+def quotes_value(cell: object) -> bool:
+    """Whether a cell of SHOW SYNC JOB or of a sync_* table has values of rows, as 20105, 20113, 20164 and 20170 do."""
+    return isinstance(cell, str) and _quotation(cell) is not None
+
+
+def _quotation(text: str) -> int | None:
+    """Where it begins; it extends to the end, since what follows a value may quote the key of its row."""
+    found = []
+    for first, last in _QUOTING:
+        begin = text.find(first)
+        at = -1 if begin < 0 else text.find(last, begin + len(first))
+        found += [at + len(last)] if at >= 0 else []
+    return min(found, default=None)
+
+
+def without_value(cell: object) -> object:
+    """The cell without it; Status is JSON."""
+    if not isinstance(cell, str) or not quotes_value(cell):
+        return cell
+    if cell.startswith("{"):
+        try:
+            return json.dumps(_cleared(json.loads(cell)), ensure_ascii=False)
+        except ValueError:
+            pass  # a text that looks like it
+    return _cut(cell)
+
+
+def _cut(text: str) -> str:
+    at = _quotation(text)
+    return text if at is None else f"{text[:at]}{UNTOLD}"
+
+
+def _cleared(facts: Any) -> Any:  # noqa: ANN401 - whatever JSON has
+    match facts:
+        case dict():
+            return {name: _cleared(value) for name, value in facts.items()}
+        case list():
+            return [_cleared(value) for value in facts]
+        case str():
+            return _cut(facts)
+        case _:
+            return facts
