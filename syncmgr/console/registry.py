@@ -49,6 +49,12 @@ class Registry:
             raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)
         connection.running.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
 
+    def end_all(self, of: Account, *, but: int) -> None:
+        """End the connections of an account, except that one."""
+        for connection in list(self.connections.values()):
+            if connection.id != but and connection.client.user is not None and connection.client.account == of:
+                connection.running.interrupt(Interrupt.CONNECTION)
+
     def processlist(self, of: Account | None = None) -> list[Row]:
         """Id, User, Host, db, Command, Time, State, Info of every connection, or of those of one account."""
         now = time.monotonic()

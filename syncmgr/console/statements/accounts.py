@@ -33,29 +33,29 @@ def change(statement: UserStatement, users: AuthorizedUsers, own: Account) -> tu
     match statement:
         case CreateUser():
             return users.create(
-                _account(statement.user), **_identified(statement.identified), if_not_exists=statement.if_not_exists
+                account_of(statement.user), **_identified(statement.identified), if_not_exists=statement.if_not_exists
             )
         case AlterUser():
             return users.alter(
-                _account(statement.user), **_identified(statement.identified), if_exists=statement.if_exists
+                account_of(statement.user), **_identified(statement.identified), if_exists=statement.if_exists
             )
         case SetPassword():
-            account = own if statement.user is None else _account(statement.user)
+            account = own if statement.user is None else account_of(statement.user)
             return users.alter(account, password=statement.password, plugin=None, if_exists=False)
         case DropUser():
-            return users.drop(_account(statement.user), if_exists=statement.if_exists)
+            return users.drop(account_of(statement.user), if_exists=statement.if_exists)
         case Grant():
             scope = _scope(statement.on)
-            users.grant(_account(statement.user), _privileges(statement.privileges, scope), scope)
+            users.grant(account_of(statement.user), _privileges(statement.privileges, scope), scope)
         case Revoke():
             scope = _scope(statement.on)
-            users.revoke(_account(statement.user), _privileges(statement.privileges, scope), scope)
+            users.revoke(account_of(statement.user), _privileges(statement.privileges, scope), scope)
         case _:
             assert_never(statement)
     return ()
 
 
-def _account(name: UserName) -> Account:
+def account_of(name: UserName) -> Account:
     return Account(name=name.name, host=name.host)
 
 
@@ -83,7 +83,7 @@ def _privileges(words: tuple[str, ...], scope: Scope) -> list[Privilege]:
 
 def show_grants(statement: ShowGrants, users: AuthorizedUsers, own: Account) -> Listing:
     """One account's grants as the statements that would create them, or with ALL those of all visible accounts."""
-    account = own if statement.user is None else _account(statement.user)
+    account = own if statement.user is None else account_of(statement.user)
     if not statement.all:
         return listing((f"Grants for {account.name}@{account.host}",), _texts(account, users.rights(account)))
     rows = [(str(each), text) for each in users.accounts() for (text,) in _texts(each, users.rights(each))]

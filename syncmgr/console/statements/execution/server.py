@@ -17,6 +17,7 @@ from syncmgr.console.statements.show.show import CONSTANT, Listing, listing
 from syncmgr.console.wire.results import Done, Result
 from syncsql import (
     AdminSetFrontendConfig,
+    DropUser,
     Help,
     Kill,
     MetaKind,
@@ -33,7 +34,10 @@ NAME_AND_VALUE: Final = ("Variable_name", "Value")
 
 async def change_users(context: Context, statement: UserStatement) -> Result:
     users, own = context.frontend.users, context.client.account
-    return context.done(await context.quick(accounts.change, statement, users, own))
+    remarks = await context.quick(accounts.change, statement, users, own)
+    if isinstance(statement, DropUser):  # a later account of that name is not theirs
+        context.registry.end_all(accounts.account_of(statement.user), but=context.client.id)
+    return context.done(remarks)
 
 
 async def show_grants(context: Context, statement: ShowGrants) -> Result:
