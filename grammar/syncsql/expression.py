@@ -126,10 +126,10 @@ class Expression:
             ) from None
 
 
-def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expression:
-    """The expression that these tokens of source are; what names it in errors."""
+def parse_expression(source: str, raw: Sequence[RawToken], *, what: str, long_lists: bool = True) -> Expression:
+    """The expression that these tokens of source are; what names it in errors. `long_lists`: literals do not count."""
     start, end = raw[0].start, raw[-1].end + 1
-    _check_size(source, raw)
+    _check_size(source, raw, uncounted=_LITERALS if long_lists else frozenset())
     try:
         tree = _tree(source, raw)
         _check_allowed(source, tree, (start, end))
@@ -181,14 +181,14 @@ def _functions(tree: exp.Expr) -> set[type[exp.Func]]:
     return {type(node) for node in tree.find_all(exp.Func)}
 
 
-def _check_size(source: str, raw: Sequence[RawToken]) -> None:
+def _check_size(source: str, raw: Sequence[RawToken], *, uncounted: frozenset[str]) -> None:
     """Checked before sqlglot descends: its compiled build would overflow the stack of the process."""
     depth = prefixes = long = 0
     for token in raw:
         word = token.text.upper()
         depth += (word in _OPENING) - (word in _CLOSING)
         prefixes = prefixes + 1 if word in _PREFIXES else 0
-        long += token.token_type.name not in _LITERALS
+        long += token.token_type.name not in uncounted
         if depth > DEEPEST or prefixes > LONGEST_PREFIX or long > LONGEST:
             reason = "the expression is too long or too deeply nested"
             raise error_at(source, token.start, token.end + 1, reason, kind=NestedTooDeeplyError)

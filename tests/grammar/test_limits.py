@@ -257,3 +257,12 @@ def test_what_a_conditional_comment_begins_is_searched_once(text: str) -> None:
     with pytest.raises(SqlSyntaxError, match="unterminated"):
         parse(f"SELECT {text}")
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize("show", ["SHOW DATABASES", "SHOW SYNC JOB", "SHOW VARIABLES", "SHOW COLUMNS FROM t"])
+def test_a_filter_of_show_counts_its_values(show: str) -> None:
+    """Every account may send one, and each value takes a hundred times its size while it is parsed, again and again."""
+    few = ", ".join("1" * (LONGEST // 2 - 5))
+    assert parse(f"{show} WHERE a IN ({few})")
+    with pytest.raises(NestedTooDeeplyError, match="too long"):
+        parse(f"{show} WHERE a IN ({few}, 1, 1, 1, 1, 1, 1)")

@@ -10,13 +10,20 @@ from syncsql.tokens import Kind, Token
 
 
 def read_expression(
-    at: Cursor, what: str, *, until: frozenset[str] = frozenset(), comma_ends: bool = True
+    at: Cursor,
+    what: str,
+    *,
+    until: frozenset[str] = frozenset(),
+    comma_ends: bool = True,
+    long_lists: bool = True,
 ) -> Expression:
-    """The tokens up to a comma, a closing bracket or one of the words, all outside brackets."""
+    """The tokens up to a comma, a closing bracket or one of the words, all outside brackets. `long_lists`: of values,
+    as a table may need; each takes a hundred times its size while it is parsed.
+    """
     taken = read_balanced(at, until=until, comma_ends=comma_ends)
     if not taken:
         raise at.error(f"expected {'an' if what[0] in 'aeiou' else 'a'} {what}")
-    return parse_expression(at.source, at.raw(taken[0], taken[-1]), what=what)
+    return parse_expression(at.source, at.raw(taken[0], taken[-1]), what=what, long_lists=long_lists)
 
 
 def read_balanced(at: Cursor, *, until: frozenset[str] = frozenset(), comma_ends: bool = True) -> list[Token]:

@@ -95,7 +95,7 @@ def row_filter(at: Cursor, until: frozenset[str] = frozenset()) -> Filter:
     if at.take("LIKE"):
         return Filter(like=at.string("a pattern"))
     if at.take("WHERE"):
-        return Filter(where=read_expression(at, "condition", until=until, comma_ends=False))
+        return Filter(where=read_expression(at, "condition", until=until, comma_ends=False, long_lists=False))
     return EVERY_ROW
 
 
