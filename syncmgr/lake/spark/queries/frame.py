@@ -29,6 +29,7 @@ TIME_TRAVEL: Final = "RelationTimeTravel"
 COMPUTED_NAME: Final = "PlanWithUnresolvedIdentifier"  # IDENTIFIER(...)
 MOST_NODES: Final = 10_000  # each takes several calls into the JVM
 LONGEST_SCHEMA: Final = 1 << 20  # characters, for ten thousand columns
+PYTHON_CLASS: Final = "pyClass"  # of a user-defined type in Spark's JSON
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 
 
@@ -160,12 +161,17 @@ class AnalyzedQuery:
     java: Java
 
     def schema(self) -> StructType:
-        """Raises STATEMENT_TOO_LARGE. In the JVM a type inside of many others is one object, here it is many."""
+        """Raises NOT_SUPPORTED, STATEMENT_TOO_LARGE. In the JVM a type inside of many others is one object, here it is
+        many.
+        """
         schema = self.java.schema()
         if self.session.spark.jvm.java.lang.StringBuilder().append(schema).length() > LONGEST_SCHEMA:
             what, advice = "characters of the types of a result", "select fewer columns, or parts of nested ones"
             raise SyncError(Code.STATEMENT_TOO_LARGE, limit=LONGEST_SCHEMA, what=what, advice=advice)
-        return StructType.fromJson(json.loads(str(schema.json())))
+        told = json.loads(str(schema.json()))
+        if _has_python_type(told):
+            raise SyncError(Code.NOT_SUPPORTED, what="a user-defined type in a result")
+        return StructType.fromJson(told)
 
     def plan(self) -> None:
         """Raises the errors of a query without running it."""
@@ -217,6 +223,22 @@ class AnalyzedQuery:
         size = int(str(self.java.queryExecution().optimizedPlan().stats().sizeInBytes()))
         ahead = size <= ahead_bytes * rows.getNumPartitions()
         yield from _served(spark.jvm.org.apache.spark.api.python.PythonRDD.toLocalIteratorAndServe(rows, ahead))
+
+
+def _has_python_type(told: object) -> bool:
+    """Whether a schema in Spark's JSON names a class of Python, as the text of a query may: PySpark would import its
+    module into this process, whatever that does.
+    """
+    waiting = [told]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if PYTHON_CLASS in node:
+                return True
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return False
 
 
 def _table(leaf: Java) -> tuple[str, ...] | None:

@@ -2,10 +2,12 @@
 
 import contextlib
 import datetime as dt
+import sys
 import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -396,3 +398,24 @@ def test_a_type_of_a_million_parts_is_refused(queries: Queries) -> None:
     error = refused(queries, f"WITH c0 AS (SELECT id AS x FROM range(1)), {', '.join(parts)} SELECT x FROM c18")
     assert error.code is Code.STATEMENT_TOO_LARGE
     assert "types of a result" in str(error)
+
+
+OF_MODULE = (
+    '{{"type": "struct", "fields": [{{"name": "a", "nullable": true, "metadata": {{}}, "type": {{"type": "udt",'
+    ' "pyClass": "{name}.X", "serializedClass": "", "sqlType": "integer"}}}}]}}'
+)
+
+
+@pytest.mark.parametrize("sql", ["SELECT {}", "SELECT {}.a", "SELECT array({}) AS b", "EXPLAIN SELECT {}"])
+def test_a_query_names_no_module_of_ours(queries: Queries, tmp_path: Path, sql: str) -> None:
+    """A type in the text of a query may name a class of Python: its module is not imported into the frontend."""
+    name = f"imported_{uuid.uuid4().hex}"
+    (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        typed = f"from_json('{{\"a\": 1}}', '{OF_MODULE.format(name=name)}')"
+        with contextlib.suppress(SyncError):
+            asked(queries, sql.format(typed))
+    assert name not in sys.modules
+    if not sql.startswith("EXPLAIN"):
+        assert refused(queries, sql.format(typed)).code is Code.NOT_SUPPORTED
