@@ -229,6 +229,8 @@ class Jobs:
         with self.runs.changing:
             allowed()
             job = self._store.jobs.by_name(named.db, named.name)
+            if job.id != named.id:  # another one has got the name while the source was queried
+                raise SyncError(Code.STALE_JOB, job=job.name)
             if isinstance(node, ResyncTable) and leaves_name(job, node.table):
                 self._new_tables.expect(job.id)  # the table that had been read may match a pattern
             with self.runs.unless_unanswered(job.id):

@@ -653,6 +653,22 @@ def create(house: House) -> object:
     return house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
 
 
+def test_a_job_that_has_got_the_name_meanwhile_is_another_one(house: House) -> None:
+    """What was asked for one job is not done to one that has its name by the time that all answers are there."""
+
+    def swap() -> None:
+        house.lake.before_look = print
+        for one, other in (("job1", "old"), ("job2", "job1")):
+            [parsed] = syncsql.parse(f"ALTER SYNC JOB demo.{one} RENAME TO {other}")
+            house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+
+    house.add("job2", "other")
+    house.lake.before_look = swap
+    with pytest.raises(SyncError) as caught:
+        resync(house)
+    assert caught.value.code is Code.STALE_JOB
+
+
 @pytest.mark.parametrize("change", [create, add_table, resync, resync_part])
 def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Callable[[House], object]) -> None:
     """No target is made and nothing is stored, however late that was; what runs goes on."""
