@@ -18,6 +18,7 @@ from syncmgr.meta.tables import CHANNELS, DDL, EPOCHS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
 KEPT: Final = 1000  # records of a job
+LONGEST: Final = 64 << 10  # characters of a statement in one; whoever owns a source writes any number of long ones
 _SETTLED: Final = tuple(
     state.value for state in (DdlState.DONE, DdlState.REFUSED, DdlState.GONE, DdlState.STOPPED, DdlState.RESYNCED)
 )
@@ -163,7 +164,7 @@ def _record(connection: Connection, job_id: JobId, record: DdlRecord, epoch: int
         "position": codec.position_json(record.position),
         "at": record.at,
         "table_name": record.table,
-        "statement": record.statement,
+        "statement": _shortened(record.statement),
         "state": record.state.value,
         "outcome": record.outcome,
         "instead": record.instead,
@@ -173,3 +174,8 @@ def _record(connection: Connection, job_id: JobId, record: DdlRecord, epoch: int
     oldest = connection.execute(kept).scalar()
     if oldest is not None:
         connection.execute(delete(DDL).where(DDL.c.job_id == job_id, DDL.c.id <= oldest))
+
+
+def _shortened(statement: str) -> str:
+    rest = len(statement) - LONGEST
+    return statement if rest <= 0 else f"{statement[:LONGEST]}... ({rest} more characters)"

@@ -14,6 +14,7 @@ import pyarrow as pa
 from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.mysql_type import TYPES, UNSIGNED, Brackets, Family, brackets, words
 
+MOST_TABLE_SIZE: Final = 4 << 20  # of a SourceTable; a hundred ENUMs of a thousand labels take the half of it
 MAX_COLUMNS: Final = 4096  # of a table, and so of an answer; MySQL's own limit
 INTEGER_BITS: Final = {word: TYPES[word].size for word in TYPES if TYPES[word].family is Family.INTEGER}
 TEXT: Final = words(Family.TEXT)
@@ -127,6 +128,12 @@ class SourceTable:
     @property
     def label(self) -> str:
         return f"{self.db}.{self.name}"
+
+    @property
+    def size(self) -> int:
+        """Characters of its columns and keys, which are stored, and read again, with each job that has it."""
+        columns = sum(len(c.name) + len(c.type) + sum(map(len, c.members)) for c in self.columns)
+        return columns + sum(len(name) for key in self.unique or () for name in (key.name, *key.columns))
 
     def column(self, name: str) -> SourceColumn | None:
         """MySQL compares column names without case."""

@@ -258,6 +258,14 @@ def test_a_statement_that_stopped_a_table_is_told_as_past_once_the_table_is_back
     }
 
 
+def test_a_long_statement_is_recorded_by_its_beginning(store: Store) -> None:
+    """A source may have any number of them: the records of its job stay small."""
+    job = store.jobs.add(make_job(), START, 0.0)
+    store.ddl.note(job.id, replace(stopped_by_ddl("shop.t"), statement="x" * (ddl_log.LONGEST + 5)))
+    [told] = store.ddl.of(job.id)
+    assert told.statement == "x" * ddl_log.LONGEST + "... (5 more characters)"
+
+
 def stopped_by_ddl(table: str) -> DdlRecord:
     return DdlRecord(position=START, at=4.0, table=table, statement="s", state=DdlState.STOPPED, outcome="why")
 

@@ -14,6 +14,7 @@ from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.types.folding import folded_table
 
 MAX_SHADOWS: Final = 16  # of a table
+MAX_TRIGGERS: Final = 16  # of a copy; tools have three
 
 Shadows = tuple[Shadow, ...]
 
@@ -32,7 +33,7 @@ def with_trigger(shadows: Shadows, trigger: CreateTrigger, *, folds: bool) -> Sh
 
     def told(shadow: Shadow) -> Shadow:
         is_written = shadow.is_copy and _has(trigger.writes, (shadow.db, shadow.name), folds=folds)
-        return replace(shadow, triggers=(*shadow.triggers, made)) if is_written else shadow
+        return replace(shadow, triggers=(*shadow.triggers, made)[-MAX_TRIGGERS:]) if is_written else shadow
 
     return tuple(map(told, shadows))
 

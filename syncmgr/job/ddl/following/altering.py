@@ -18,6 +18,7 @@ from syncmgr.job.ddl.following.renaming import rename
 from syncmgr.job.ddl.terms import RefusedError
 
 MAX_ALTERS: Final = 100
+MAX_ALTERS_TEXT: Final = 1 << 20  # characters of all of them, which are stored with the channel
 
 
 def alter(job: Following, statement: nodes.AlterTable) -> None:
@@ -42,9 +43,11 @@ def alter(job: Following, statement: nodes.AlterTable) -> None:
 
 
 def _altered_shadow(job: Following, shadow: Shadow, *, loses: bool) -> Shadow | None:
-    """A copy whose rows are no longer copies is none."""
+    """A copy whose rows are no longer copies is none, nor is one that is altered without end."""
     spoken = PastDdl(text=job.said.text, db=job.said.db, modes=job.said.modes)
-    return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
+    alters = (*shadow.alters, spoken)
+    is_endless = len(alters) > MAX_ALTERS or sum(len(each.text) for each in alters) > MAX_ALTERS_TEXT
+    return None if loses or is_endless else replace(shadow, alters=alters)
 
 
 def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:

@@ -17,7 +17,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.ddl.terms import RefusedError, Terms
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import SourceTable, TargetTable
+from syncmgr.job.types.schema import MOST_TABLE_SIZE, SourceTable, TargetTable
 
 
 class Following:
@@ -119,6 +119,9 @@ class Following:
         except RefusedError:
             self.unrenewable = self.rules.unrenewable(channel, alteration.table, target)
             raise
+        size = step.channel.source.size
+        if size > MOST_TABLE_SIZE and size > channel.source.size:
+            raise RefusedError(f"its columns and their labels have {size} characters, more than {MOST_TABLE_SIZE}")
         token = channel.token
         self.channels[token] = step.channel
         self.changes[token] = (*self.changes.get(token, ()), *step.changes)

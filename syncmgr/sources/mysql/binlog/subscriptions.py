@@ -16,7 +16,7 @@ from syncmgr.job.channel.description import RECREATED
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.default_value import Moment
-from syncmgr.job.ddl.following.ddl_statement import DdlStatement
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement, not_followed
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
@@ -39,6 +39,7 @@ from syncmgr.sources.port import ChannelPlan
 
 _CAPITAL: Final = re.compile(r"[A-Z]")  # others may have no lower case on a server with an older Unicode
 MAX_MAPS: Final = 4096
+MOST_STATEMENT: Final = 4 << 20  # characters; 8192 partitions take a quarter of it
 MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
 
 
@@ -191,12 +192,16 @@ class Subscriptions:
         self, query: Query, at: int, here: Position, own: frozenset[Table], *, followable: bool, with_rows: bool
     ) -> Ddl | None:
         """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
-        `here`. `own`: temporary ones of its session. `with_rows`: rows follow it in its transaction.
+        `here`. `own`: temporary ones of its session. `with_rows`: rows follow it in its transaction. Raises SOURCE_DDL
+        for one that is too long to be stored.
         """
         self._reach(here)
         if own and is_temporary(query.text, query.db, own, self._modes(query), used=query.temporary):
             return None
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
+        if concerned and len(query.text) > MOST_STATEMENT:
+            reason = f"it has {len(query.text)} characters, and at most {MOST_STATEMENT} are followed"
+            raise not_followed(concerned[0], reason, query.text)
         doubtful = self._is_doubtful(query, here)
         said = replace(self._said(query, at), own=own, doubtful=doubtful) if followable else None
         if not concerned and said is not None:

@@ -16,6 +16,7 @@ from syncmgr.job.types.column_type import YEAR_OF_TWO_DIGITS, labels
 from syncmgr.job.types.mysql_type import Brackets, brackets
 from syncmgr.job.types.schema import (
     LABELLED,
+    MOST_TABLE_SIZE,
     GeneratedColumn,
     SourceColumn,
     SourceTable,
@@ -39,7 +40,9 @@ _COLUMN: Final = (
 
 
 def schema_of(connection: Connection, table: Table) -> SourceTable | None:
-    """Under the name that the server has for it; None if there is no such table. Raises pymysql's errors."""
+    """Under the name that the server has for it; None if there is no such table. Raises SOURCE_TOO_LARGE, pymysql's
+    errors.
+    """
     rows = query(
         connection,
         f"SELECT TABLE_SCHEMA db, TABLE_NAME tab, {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
@@ -74,6 +77,9 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     db, name = rows[0]["db"], rows[0]["tab"]
     numbered = next((row["name"] for row in rows if "auto_increment" in row["extra"].lower()), "")
     found = SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique)
+    if found.size > MOST_TABLE_SIZE:
+        what = f"columns and labels of table {found.label} with {found.size} characters; {MOST_TABLE_SIZE} are taken"
+        raise connection.too_large(what)
     return replace(found, generated=generated, numbered=numbered)
 
 

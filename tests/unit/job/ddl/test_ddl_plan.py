@@ -14,6 +14,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl, settle, skip
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.following.altering import MAX_ALTERS_TEXT
 from syncmgr.job.ddl.lake_change import (
     AddField,
     CommentField,
@@ -34,6 +35,7 @@ from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot import renewal
 from syncmgr.job.types.schema import (
+    MOST_TABLE_SIZE,
     GeneratedColumn,
     SourceColumn,
     SourceTable,
@@ -972,6 +974,22 @@ def test_what_a_tool_copies_otherwise_is_not_believed(clause: str, reason: str) 
     """They leave out what a new key forbids, and fill columns by their names; the binlog of the table has neither."""
     altered = through("CREATE TABLE _orders_new LIKE orders", f"ALTER TABLE _orders_new {clause}", *PT_OSC)[0]
     assert reason in refusal("RENAME TABLE orders TO _orders_old, _orders_new TO orders", altered)
+
+
+def test_a_copy_that_is_altered_without_end_is_none() -> None:
+    """Its statements are stored with the channel, and whoever owns the source writes any number of long ones."""
+    long = f"ALTER TABLE _orders_new COMMENT 'x' /* {'x' * (MAX_ALTERS_TEXT // 2)} */"
+    for times, is_copy in ((1, True), (2, False)):
+        now = through("CREATE TABLE _orders_new LIKE orders", *[long] * times)[0]
+        assert any(shadow.is_copy for shadow in now.history.shadows) is is_copy
+
+
+def test_a_table_becomes_only_so_large() -> None:
+    """It is stored with its job, and read again with it: whoever owns the source could add labels without end."""
+    labels = ", ".join(f"'{number:0200}'" for number in range(MOST_TABLE_SIZE // 200 // 2 + 2))
+    one, two = f"ADD c ENUM({labels})", f"ADD e ENUM({labels})"
+    assert followed(f"ALTER TABLE orders {one}").changes
+    assert f"characters, more than {MOST_TABLE_SIZE}" in refusal(f"ALTER TABLE orders {one}, {two}")
 
 
 SWAP = "RENAME TABLE orders TO _orders_old, _orders_new TO orders"

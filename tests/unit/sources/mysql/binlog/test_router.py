@@ -17,7 +17,7 @@ from syncmgr.sources.mysql.binlog.events import Query, xid_of
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.routing.table_routes import MAX_ROUTES
 from syncmgr.sources.mysql.binlog.sessions import Begun
-from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
+from syncmgr.sources.mysql.binlog.subscriptions import MOST_STATEMENT, Subscription, Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.server.server_settings import ServerSettings
 
@@ -280,6 +280,19 @@ def doubt(router: Router) -> bool:
     assert met is not None
     assert met.said is not None
     return met.said.doubtful
+
+
+@pytest.mark.parametrize(("table", "stops"), [("t", True), ("x", False)])
+def test_a_statement_that_is_too_long_to_be_stored_stops_its_table(table: str, *, stops: bool) -> None:
+    """It has its error before it is sent to the frontend; one about other tables does not matter."""
+    told = query(f"ALTER TABLE {table} ADD c INT /* {'x' * MOST_STATEMENT} */")
+    if not stops:
+        assert following(None, told).take().ddl is None
+        return
+    with pytest.raises(SyncError, match=f"at most {MOST_STATEMENT} are followed") as caught:
+        following(None, told)
+    assert caught.value.code is Code.SOURCE_DDL
+    assert caught.value.context["table"] == "d.t"
 
 
 class Early(Subscriptions):

@@ -5,6 +5,7 @@ import pytest
 
 from mysqlddl.nodes import AlterTable
 from mysqlddl.reading import read
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.meta import codec
@@ -36,6 +37,25 @@ def told(monkeypatch: pytest.MonkeyPatch, collation: str | None) -> SourceTable:
     found = schema_of(None, ("shop", "t"))  # type: ignore[arg-type]
     assert found is not None
     return found
+
+
+def test_a_server_describes_tables_of_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says is stored with each job on the table, and read again with it."""
+    labels = ",".join(f"'{number:0200}'" for number in range(tables.MOST_TABLE_SIZE // 200 + 1))
+    column = {"name": "e", "word": "enum", "full": f"enum({labels})", "length": 200, "digits": None, "scale": None}
+    column |= {"db": "shop", "tab": "t", "charset": "utf8mb4", "nullable": "NO", "expression": None, "extra": ""}
+    answers: dict[str, list[dict[str, Any]]] = {
+        "COLUMNS": [column | {"fraction": None}],
+        "TABLES": [],
+        "STATISTICS": [],
+    }
+    monkeypatch.setattr(
+        tables, "query", lambda _, sql, *__: next(rows for name, rows in answers.items() if f"schema.{name} " in sql)
+    )
+    connection = tables.Connection("db1:3306")
+    with pytest.raises(SyncError, match="characters; 4194304 are taken") as raised:
+        schema_of(connection, ("shop", "t"))
+    assert raised.value.code is Code.SOURCE_TOO_LARGE
 
 
 def with_a_text(table: SourceTable) -> SourceTable:
