@@ -242,7 +242,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "label_keep_max_second",
         3 * 24 * 3600,
         "seconds",
-        "A cancelled job is shown this long, then deleted.",
+        "A cancelled job is shown this long, then deleted; earlier once its account has cancelled "
+        "`max_jobs_per_account` later ones.",
         at_least(0),
         mutable=True,
     ),

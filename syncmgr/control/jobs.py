@@ -87,9 +87,7 @@ class Jobs:
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
-        self._store = store
-        self._catalog = catalog
-        self._chunk_rows = chunk_rows
+        self._store, self._catalog, self._chunk_rows = store, catalog, chunk_rows
         self._places = JobPlaces(store.jobs, max_jobs, max_jobs_per_account)
         wanted_tables = WantedTables(
             catalog=catalog,
@@ -116,6 +114,7 @@ class Jobs:
             let_go=self._alterations.let_go,
             drop_staged=drop_staged,
             keep_cancelled_second=keep_cancelled_second,
+            max_cancelled=max_jobs_per_account,
         )
 
     def create(

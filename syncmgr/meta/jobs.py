@@ -6,7 +6,7 @@ Must not know: when a job may change, what an epoch holds.
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
@@ -39,6 +39,14 @@ _PLAIN = (
     "synced_until",
     "creator",
 )
+
+
+class Ended(NamedTuple):
+    """A job that was cancelled: when (unix seconds), and the account that had created it, if that is known."""
+
+    id: JobId
+    at: float
+    creator: str | None
 
 
 class JobStore:
@@ -147,11 +155,12 @@ class JobStore:
         with self._database.reading() as connection:
             return sum(creator in {None, each} for each in connection.execute(query).scalars())
 
-    def ended(self) -> list[tuple[JobId, float]]:
-        """When each stored cancelled job was cancelled, unix seconds."""
-        query = select(JOBS.c.id, JOBS.c.finished_at).where(JOBS.c.finished_at.is_not(None)).order_by(JOBS.c.id)
+    def ended(self) -> list[Ended]:
+        """The stored cancelled jobs, by id."""
+        query = select(JOBS.c.id, JOBS.c.finished_at, JOBS.c.creator).where(JOBS.c.finished_at.is_not(None))
         with self._database.reading() as connection:
-            return [(JobId(row.id), row.finished_at) for row in connection.execute(query)]
+            rows = connection.execute(query.order_by(JOBS.c.id)).all()
+        return [Ended(JobId(row.id), row.finished_at, row.creator) for row in rows]
 
     def by_id(self, job_id: JobId) -> SyncJob | None:
         with self._database.reading() as connection:

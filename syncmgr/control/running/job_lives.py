@@ -6,7 +6,8 @@ Must not know: statements, processes, sources, Spark. The rules are in job/.
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -22,7 +23,7 @@ from syncmgr.job.failure import FailType, fail_type
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncmgr.meta.jobs import JobStore
+from syncmgr.meta.jobs import Ended, JobStore
 
 REMEMBER_SECOND: Final = 60.0  # how often the metadata record how far a source without changes was read
 
@@ -55,15 +56,18 @@ class JobLives:
         let_go: Callable[[SyncJob], bool],
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
+        max_cancelled: Callable[[], int],
     ) -> None:
-        """`let_go`: channels whose targets were dropped leave their job; False: it has no other."""
+        """`let_go`: channels whose targets were dropped leave their job; False: it has no other. `max_cancelled`: of
+        one account.
+        """
         self._jobs = jobs
         self._runs = runs
         self._new_tables = new_tables
         self._new_run = new_run
         self._let_go = let_go
         self._drop_staged = drop_staged
-        self._keep_cancelled_second = keep_cancelled_second
+        self._keep_cancelled_second, self._max_cancelled = keep_cancelled_second, max_cancelled
         self._down = set[str]()  # what was not stored when it was last tried
         self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
 
@@ -80,8 +84,8 @@ class JobLives:
                     self._jobs.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
     def tick(self) -> None:
-        """Start what is pending, resume what is due, delete what was cancelled long ago: at the next tick if the
-        metadata do not answer, which the lease reports.
+        """Start what is pending, resume what is due, delete what was cancelled long ago, or before many others of its
+        account: at the next tick if the metadata do not answer, which the lease reports.
         """
         now = time.time()
         with self._runs.changing, self._unless_down("jobs are neither started nor resumed"):
@@ -90,9 +94,11 @@ class JobLives:
             for job in self._jobs.all(live=True):
                 with _logged(job.name):
                     self._tend(job, now)
-            for job_id, ended_at in self._jobs.ended():
-                with _logged(str(job_id)):
-                    self._clear(job_id, now - ended_at)
+            ended = self._jobs.ended()
+            left, keep = crowded_out(ended, self._max_cancelled()), self._keep_cancelled_second()
+            for each in ended:
+                with _logged(str(each.id)):
+                    self._clear(each.id, forgets=each.id in left or now - each.at >= keep)
 
     def _tend(self, job: SyncJob, now: float) -> None:
         if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):
@@ -107,13 +113,13 @@ class JobLives:
         if job.state is JobState.PENDING and run is None:
             self._start(job, now)
 
-    def _clear(self, job_id: JobId, second: float) -> None:
-        """Of a job that was cancelled that long ago."""
+    def _clear(self, job_id: JobId, *, forgets: bool) -> None:
+        """Of a job that was cancelled."""
         if self._runs.of(job_id) is not None:
             return
         self._drop_staged(job_id)
         passing(CrashPoint.STAGING_REMOVED)
-        if second >= self._keep_cancelled_second():
+        if forgets:
             self._jobs.forget(job_id)
 
     def _start(self, job: SyncJob, now: float) -> None:
@@ -186,6 +192,20 @@ class JobLives:
             self._down.add(what)
         else:
             self._down.discard(what)
+
+
+def crowded_out(ended: Iterable[Ended], most: int) -> frozenset[JobId]:
+    """Those of cancelled jobs that came before the last `most` of their account: whoever creates and stops jobs without
+    end fills nothing.
+    """
+    newest_first, seen = sorted(ended, key=lambda each: (each.at, each.id), reverse=True), Counter[str]()
+    left = set[JobId]()
+    for each in newest_first:
+        if each.creator is not None:
+            seen[each.creator] += 1
+            if seen[each.creator] > most:
+                left.add(each.id)
+    return frozenset(left)
 
 
 @contextmanager

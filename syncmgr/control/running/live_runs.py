@@ -102,7 +102,7 @@ class LiveRuns:
     def wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:
         """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""
         wanted = {(channel.target_db, channel.target) for channel in channels}
-        cancelled = {job_id for job_id, _ in self._jobs.ended()}  # each job that runs would be loaded otherwise
+        cancelled = {each.id for each in self._jobs.ended()}  # each job that runs would be loaded otherwise
         for job_id, run in list(self._runs.items()):
             ending = self._jobs.by_id(job_id) if job_id in cancelled else None
             if ending is None or ending.state is not JobState.CANCELLED:

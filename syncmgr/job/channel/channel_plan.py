@@ -7,6 +7,7 @@ Must not know: servers, Spark, statements' text.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
@@ -19,6 +20,9 @@ from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.types.table_rules import is_reserved
 from syncmgr.job.types.target import spark_cast
+
+SHOWN: Final = 100
+MOST_COMPUTED: Final = 64 << 10  # characters of the expressions and the WHERE of a channel
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +46,19 @@ class Condition:
     reads: tuple[str, ...]
 
 
+def refuse_long(items: Iterable[ColumnItem], where: Condition | None) -> None:
+    """They are stored, and read again, with the job. Raises BAD_EXPRESSION."""
+    texts = [item.expression for item in items if item.expression is not None]
+    texts += [] if where is None else [where.expression]
+    size = sum(map(len, texts))
+    if size > MOST_COMPUTED:
+        longest = max(texts, key=len)
+        reason = (
+            f"the expressions and the WHERE of its table have {size} characters together, more than {MOST_COMPUTED}"
+        )
+        raise SyncError(Code.BAD_EXPRESSION, expression=f"{longest[:SHOWN]}...", reason=reason)
+
+
 def plan_channel(
     *,
     token: str,
@@ -57,10 +74,11 @@ def plan_channel(
 
     `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
     goes into the target column of its name. `checked`: each value will be checked, so a target may be narrower than its
-    source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN,
-    SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED: lists every wrong
-    name; if all names are right, everything that does not fit.
+    source. `shard`: tables of other databases go into the target, too. Raises BAD_EXPRESSION, UNKNOWN_COLUMN,
+    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED:
+    lists every wrong name; if all names are right, everything that does not fit.
     """
+    refuse_long(items, where)
     takes_new_columns = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
     if shard:

@@ -12,7 +12,7 @@ from typing import Final
 from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.attempts import gathered
-from syncmgr.job.channel.channel_plan import ColumnItem, Condition
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition, refuse_long
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, quoted
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.folding import folded_name
@@ -34,8 +34,9 @@ def plan_positional(
 
     Its `source` has the list's names, and the types that their targets take: Spark checks expressions with these until
     rows show the true ones. A name that is not a target column skips the source column at its position. Raises
-    DUPLICATE_COLUMN, UNKNOWN_COLUMN, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SOURCE_UNKNOWN_COLUMN.
+    BAD_EXPRESSION, DUPLICATE_COLUMN, UNKNOWN_COLUMN, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SOURCE_UNKNOWN_COLUMN.
     """
+    refuse_long(items, where)
     plain = [item.target for item in items if item.expression is None] or [column.name for column in target.columns]
     _refuse_duplicates([*plain, *(item.target for item in items if item.expression is not None)])
     places = tuple(_listed(name, plain, target) for name in plain)

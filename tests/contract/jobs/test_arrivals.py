@@ -895,6 +895,17 @@ def test_jobs_of_one_account_are_bounded(house: House) -> None:
     assert creators == {"job1": None, "job3": "'bob'@'%'", "job4": "'ann'@'%'", "job5": "'ann'@'%'"}
 
 
+def test_cancelled_jobs_of_one_account_are_bounded(house: House) -> None:
+    """Those that it cancelled first are deleted by the next tick, however young they are; those of others stay."""
+    house.max_jobs_per_account = 1
+    house.come(*((f"db{number}", f"x{number}") for number in range(4)))
+    for number, account in enumerate(["'ann'@'%'", "'ann'@'%'", "'ann'@'%'", "'bob'@'%'"]):
+        create(house, f"of{number}", f"FROM db{number}.* INTO ods.*", account)
+        house.jobs.stop(Name(name=f"of{number}"), "demo")
+    house.jobs.lives.tick()
+    assert [job.name for job in house.store.jobs.all()] == ["job1", "of2", "of3"]
+
+
 def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -> None:
     """The last place goes to who is ready first; of the other no table stays."""
     house.max_jobs = 2

@@ -763,7 +763,7 @@ def test_jobs_that_have_ended_are_told_apart(store: Store) -> None:
     ended = store.jobs.save(made.on(JobEvent.STOPPED, at=9.0))
     assert store.jobs.all() == [lives, ended]
     assert store.jobs.all(live=True) == [lives]
-    assert store.jobs.ended() == [(ended.id, 9.0)]
+    assert store.jobs.ended() == [(ended.id, 9.0, None)]
     assert [channel.token for channel in store.jobs.all()[0].channels] == ["b", "a"]
 
 

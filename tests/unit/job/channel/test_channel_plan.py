@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
+from syncmgr.job.channel.channel_plan import MOST_COMPUTED, ColumnItem, Condition, plan_channel
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.factories import make_source_table, make_target
@@ -38,6 +38,20 @@ def test_a_list_maps_by_name_and_by_expression() -> None:
     assert [column.expression for column in channel.columns] == ["`id`", "upper(amount)"]
     assert channel.reads == ("id", "status", "amount")
     assert channel.where == "status <> 'x'"
+
+
+@pytest.mark.parametrize(("more", "taken"), [(0, True), (1, False)])
+def test_what_is_computed_of_a_table_has_a_bounded_length(more: int, *, taken: bool) -> None:
+    """It is stored with the job, and whoever may create jobs creates any number of them."""
+    half = "'" + "x" * (MOST_COMPUTED // 2 - 2) + "'"
+    items = (ColumnItem(target="id"), ColumnItem(target="status", expression=half), ColumnItem(target="amount"))
+    where = Condition(expression=half + " " * more, reads=())
+    if taken:
+        assert plan(items=items, where=where).where == where.expression
+        return
+    with pytest.raises(SyncError, match=f"{MOST_COMPUTED + 1} characters together") as raised:
+        plan(items=items, where=where)
+    assert raised.value.code is Code.BAD_EXPRESSION
 
 
 @pytest.mark.parametrize(
