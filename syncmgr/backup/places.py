@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from syncmgr.backup.served_metadata import HOLD
@@ -16,7 +15,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import LOCK
 from syncmgr.lake.spark.launch import JARS, LakePlace
-from syncmgr.meta.database.engine import META_FILE, sqlite_url
+from syncmgr.meta.database.engine import META_FILE, parsed, sqlite_url
 
 BACKUP_LOCK: Final = "backup.lock"
 SECRETS: Final = ("secret.key", "tls")
@@ -63,9 +62,9 @@ def places(settings: Settings, refusal: Code) -> Places:
 
 
 def _meta_file(url: str, refusal: Code) -> Path | None:
-    """None if a server has the metadata."""
+    """None if a server has the metadata. Raises META_FAILED, too."""
     try:
-        found = make_url(url)
+        found = parsed(url)
     except ArgumentError as error:
         raise SyncError(refusal, reason=f"meta_url: {error}") from error
     kind = found.get_backend_name()

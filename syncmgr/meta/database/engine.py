@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError
 
 from syncmgr.errors import Code, SyncError
@@ -32,6 +32,7 @@ OFFERED: Final = (
     "write mysql+pymysql:// or mariadb+pymysql://, or postgresql+psycopg:// after pip install 'syncmgr[postgresql]', "
     "or leave meta_url out, so that the metadata is in SQLite"
 )
+ODD_PORT: Final = "its port is no number; a password has %40 for @, %3A for : and %2F for /"
 TIMEOUTS: Final[Mapping[str, tuple[str, ...]]] = {"pymysql": ("connect_timeout", "read_timeout", "write_timeout")}
 
 
@@ -43,9 +44,9 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
     """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, if its driver supports such a limit;
     None: as long as the driver allows.
 
-    Raises META_FAILED for a driver that is missing, SQLAlchemy's errors for what else is wrong.
+    Raises META_FAILED for a driver that is missing and a port that is none, SQLAlchemy's errors for what else is wrong.
     """
-    made = make_url(url)
+    made = parsed(url)
     made = made.set(drivername=OWN_DRIVERS.get(made.drivername, made.drivername))
     is_file = made.get_backend_name() == "sqlite"
     known = () if timeout is None else TIMEOUTS.get(made.get_driver_name(), ())
@@ -58,6 +59,14 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
         event.listen(engine, "connect", _be_strict)
         packets.watch(engine)
     return engine
+
+
+def parsed(url: str) -> URL:
+    """Raises META_FAILED for a port that is no number: what stands there may be the rest of a password."""
+    try:
+        return make_url(url)
+    except ValueError:
+        raise SyncError(Code.META_FAILED, where="meta_url", reason=ODD_PORT) from None
 
 
 @contextmanager

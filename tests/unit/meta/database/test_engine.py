@@ -21,3 +21,12 @@ def test_a_driver_that_is_missing_is_told_with_one_that_is_not(kind: str) -> Non
         engine_of(f"{kind}://u:hunter2@127.0.0.1/db")
     assert raised.value.code is Code.META_FAILED
     assert "hunter2" not in str(raised.value)
+
+
+def test_the_rest_of_a_password_is_no_part_of_a_message() -> None:
+    """What follows its @ and : is taken for the port; the message says how such a password is written."""
+    with pytest.raises(SyncError, match="%40 for @") as caught:
+        engine_of("mysql+pymysql://root:p@ss:geheim@db1/meta")
+    assert caught.value.code is Code.META_FAILED
+    assert "geheim" not in str(caught.value)
+    assert caught.value.__suppress_context__
