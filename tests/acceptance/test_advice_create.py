@@ -41,7 +41,7 @@ class Desk:
     def until_rows(self, table: str, rows: int = 1) -> None:
         """Then the job ends, and its target with it."""
         until(lambda: len(self._rows(table)) == rows, why="the rows")
-        assert self.fe.job(self.name)["Msg"] is None
+        until(lambda: self.fe.job(self.name)["Msg"] is None, why="no Msg")  # a commit that takes long is one
         self.fe.sql(f"STOP SYNC JOB {self.name}.job1")
         self.fe.sql(f"DROP TABLE {self.name}.{table}")
 

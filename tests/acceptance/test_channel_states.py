@@ -81,15 +81,18 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
     for table in ("one", "two"):
         mysql_server.run(f"ALTER TABLE standing.{table} MODIFY a VARCHAR(20)")
     job.await_states(one=STOPPED, two=STOPPED)
-    assert "2 tables are no longer read" in str(job.job["Msg"])
+    until(lambda: "2 tables are no longer read" in str(job.job["Msg"]), why="a Msg")  # told after the second one
     mysql_server.run("INSERT INTO standing.slow VALUES (100, 100)")
     before = job.tables()
     assert before["one"]["error"] == Code.SOURCE_DDL.number
     assert "RESYNC TABLE" in before["one"]["advice"]
     assert "MODIFY a VARCHAR(20)" in before["one"]["reason"]
-    logged = (fe.folder / "log" / "fe.log").read_text().splitlines()
-    for table in ("one", "two"):
-        assert [line for line in logged if "a table is not read any more" in line and f"standing.{table}" in line]
+    log, words = fe.folder / "log" / "fe.log", "a table is not read any more"
+    for table in ("standing.one", "standing.two"):
+        until(
+            lambda table=table: any(words in line and table in line for line in log.read_text().splitlines()),
+            why=f"the stop of {table} in the log",
+        )
 
     def told() -> dict[str, Any]:
         status: dict[str, Any] = job.job["Status"]
