@@ -319,6 +319,7 @@ def test_a_statement_begins_the_reading_of_its_table_again(
     t.wait_until_equal()
     t.run("SET sql_log_bin = 0", "UPDATE restarting.t SET b = 'unseen' WHERE id < 500")
     frontend.sql("PAUSE SYNC JOB restarting.job1")
+    until(lambda: frontend.job("restarting")["Status"]["server"] is None, why="the end of the reading")
     frontend.sql("ALTER SYNC JOB restarting.job1 RESYNC TABLE restarting.t")
     t.run(
         "UPDATE restarting.t SET a = -1 WHERE id % 7 = 0",

@@ -54,8 +54,8 @@ class Place:
         for table in tables:
             self.fe.await_rows(lambda table=table: self.is_equal(db, table), why=f"{db}.{table} is as its source")
 
-    def await_trouble(self, db: str, code: Code) -> str:
-        """Msg of a job that keeps retrying."""
+    def await_trouble(self, db: str, code: Code) -> dict[str, Any]:
+        """A job that keeps retrying."""
         jobs: list[dict[str, Any]] = []  # a moment later it may be well, until it is tried again
 
         def told() -> bool:
@@ -65,7 +65,7 @@ class Place:
         until(told, why=f"{code}")
         assert jobs[-1]["State"] == "RUNNING"
         assert jobs[-1]["Status"]["advice"] == TREATMENTS[code].advice
-        return str(jobs[-1]["Msg"])
+        return jobs[-1]
 
     def await_health(self, db: str) -> None:
         until(lambda: self.fe.job(db)["Msg"] is None, why="an empty Msg")
@@ -95,8 +95,7 @@ def test_an_outage_pauses_no_job(place: Place) -> None:
     place.await_equal("away", "t")
     place.proxy.refuses = True
     place.proxy.cut()
-    message = place.await_trouble("away", Code.SOURCE_UNREACHABLE)
-    assert f"127.0.0.1:{place.proxy.port}" in message
+    assert f"127.0.0.1:{place.proxy.port}" in place.await_trouble("away", Code.SOURCE_UNREACHABLE)["Msg"]
     place.mysql.run("INSERT INTO away.t VALUES (2, 'meanwhile')")
     until(lambda: (place.fe.job("away")["Status"]["lag_second"] or 0) > QUIET_LAG_SECOND, why="lag")
     assert place.fe.job("away")["State"] == "RUNNING"
@@ -127,9 +126,9 @@ def test_a_full_staging_disk_stops_reading_until_there_is_room(place: Place) -> 
         place.mysql.run("INSERT INTO full.t VALUES (1, 'small')")
         place.await_equal("full", "t")
         disk.fill(leave=4096)
-        place.mysql.run(*(f"INSERT INTO full.t VALUES ({n}, HEX(RANDOM_BYTES(1000)))" for n in range(2, 200)))
-        message = place.await_trouble("full", Code.DISK_FULL)
-        assert str(job) in message
+        rows = (f"INSERT INTO full.t VALUES ({n}, HEX(RANDOM_BYTES(1000)))" for n in range(2, 200))
+        place.mysql.run("BEGIN", *rows, "COMMIT")  # the first of them alone would have room
+        assert str(job) in place.await_trouble("full", Code.DISK_FULL)["Msg"]
         assert place.fe.sql("SELECT count(*) n FROM full.t") == [{"n": 1}]
         disk.free()
         place.await_equal("full", "t")
@@ -151,8 +150,8 @@ def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None
     place.meta.fill()
     place.mysql.run("INSERT INTO meta.t VALUES (2, 'meanwhile')")
     until(lambda: f"{Code.META_DOWN.template[:30]}" in log.read_text(), why="a word in the log")
-    place.await_trouble("meta", Code.META_DOWN)  # which cannot be stored either
-    assert place.fe.job("meta")["Status"]["needs_operator"] is True
+    told = place.await_trouble("meta", Code.META_DOWN)  # which cannot be stored either
+    assert told["Status"]["needs_operator"] is True
     place.meta.free()
     place.await_equal("meta", "t")
     place.await_health("meta")
@@ -177,7 +176,7 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
             place.mysql.run(
                 f"INSERT INTO part.good VALUES ({number}, 'x')", f"INSERT INTO part.bad VALUES ({number}, 'y')"
             )
-        message = place.await_trouble("part", Code.CHANNEL_BEHIND)
+        message = place.await_trouble("part", Code.CHANNEL_BEHIND)["Msg"]
         assert "part.bad" in message
         assert "No space left" in message
         place.await_equal("part", "good")

@@ -220,8 +220,13 @@ def test_resync_renews_a_table_that_was_set_back(
     if others:
         await_rows(3, "u")
         said = "RESYNC TABLE"
-    until(lambda: said in str(frontend.job(db)["Msg"]), why="the error of the table")
-    assert frontend.job(db)["State"] == ("RUNNING" if others else "PAUSED")
+    state = "RUNNING" if others else "PAUSED"
+
+    def has_failed() -> bool:
+        job = frontend.job(db)
+        return said in str(job["Msg"]) and job["State"] == state
+
+    until(has_failed, why="the error of the table")
     of_job = f"WHERE JOB_SCHEMA = '{db}' AND JOB_NAME = 'job1'"
     (newest,) = frontend.sql(f"SELECT max(EPOCH) AS n FROM information_schema.sync_epochs {of_job}")
     insert(4)

@@ -333,6 +333,7 @@ def test_a_job_of_one_table_is_mended_in_the_same_way(
     """The last table pauses the job; RESYNC TABLE and RESUME pass the statement, and bring what it did."""
     t = Job(servers[which], frontend, key=True)
     t.alter(f"DROP TABLE {t.name}.other")
+    until(lambda: t.states().keys() == {"t"}, why="the end of the channel")  # with another one no table is the last
     t.wait_until_equal("t")
     t.server.run(STOPS["changed"][0].format(name=f"{t.name}.t"))
     t.insert("t", 5)
@@ -478,7 +479,7 @@ def test_columns_that_change_while_the_first_snapshot_reads_another_table(
     assert t.job["Status"]["snapshot"]["other"]["phase"] == "snapshot"
     t.alter('SET ("snapshot_max_rows_per_second" = "0")')
     t.wait_for_the_stop()
-    assert t.job["Status"]["snapshot"]["t"]["phase"] == "stopped"
+    until(lambda: t.job["Status"]["snapshot"]["t"]["phase"] == "stopped", why="its end")
     t.wait_until_equal("other")
     t.alter(f"RESYNC TABLE {t.name}.t")
     t.insert("t", 3)

@@ -99,8 +99,8 @@ def test_a_statement_while_rows_are_read_is_not_done_twice(
     until(lambda: sum(load["chunks_done"] for load in loads().values()) >= 5, why="chunks of the first table")
     alter(mysql_server, db, case)
     frontend.sql(f'ALTER SYNC JOB {db}.job1 SET ("snapshot_max_rows_per_second" = "0")')
-    frontend.await_caught_up(db)
     until(is_streaming(frontend, db), why="all rows to be there")
+    frontend.await_caught_up(db)
     assert differences(mysql_server, frontend, db, case) == []
     frontend.sql(f"STOP SYNC JOB {db}.job1")
 
@@ -114,13 +114,13 @@ def test_rows_that_resync_read_before_a_statement_is_reached_are_right(
     until(is_streaming(frontend, db), why="all rows to be there")
     frontend.await_caught_up(db)
     frontend.sql(f"PAUSE SYNC JOB {db}.job1")
-    until(lambda: frontend.job(db)["State"] == "PAUSED", why="the pause")
+    until(lambda: frontend.job(db)["Status"]["server"] is None, why="the end of the reading")
     long = f"UPDATE {db}.u SET a = a + 1"
     mysql_server.run(*(long for _ in range(300)))
     alter(mysql_server, db, SWAPPED)
     frontend.sql(f"ALTER SYNC JOB {db}.job1 RESYNC TABLE {db}.t")
     frontend.sql(f"RESUME SYNC JOB {db}.job1")
-    frontend.await_caught_up(db)
     until(is_streaming(frontend, db), why="all rows to be there")
+    frontend.await_caught_up(db)
     assert differences(mysql_server, frontend, db, SWAPPED) == []
     frontend.sql(f"STOP SYNC JOB {db}.job1")

@@ -195,7 +195,7 @@ def test_a_user_of_a_directory_comes_with_a_new_job(
     until(lambda: len(synced(frontend, "moved")) == 2, why="the row of meanwhile")
     mysql_server.run("INSERT INTO moved.t VALUES (3)")
     until(lambda: len(synced(frontend, "moved")) == 3, why="a change")
-    assert frontend.job("moved")["Msg"] is None
+    until(lambda: frontend.job("moved")["Msg"] is None, why="no Msg")
     frontend.sql("STOP SYNC JOB moved.job1")
     directory.close()
     proxy.close()

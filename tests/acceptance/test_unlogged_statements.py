@@ -45,7 +45,7 @@ def wait_for_pause(t: Altered, code: Code) -> None:
 def change_unseen(t: Altered) -> None:
     """By a trigger that no longer exists when the job reaches what fired it."""
     t.fe.sql(f"PAUSE SYNC JOB {t.name}.job1")
-    until(lambda: t.fe.job(t.name)["State"] == "PAUSED", why="the pause")
+    until(lambda: t.fe.job(t.name)["Status"]["server"] is None, why="the end of the reading")
     t.run(f"CREATE TRIGGER {t.name}.r AFTER INSERT ON {t.name}.o FOR EACH ROW UPDATE t SET b = 'unseen' WHERE id = 1")
     t.run(STATEMENT, f"INSERT INTO {t.name}.o VALUES (1)")
     t.run(f"DROP TRIGGER {t.name}.r")

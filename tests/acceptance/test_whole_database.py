@@ -214,6 +214,7 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
 
     fe.await_rows(lambda: lake("orders") == [(1, 1)], why="the first rows")
     fe.sql(f"PAUSE SYNC JOB {db}.job1")
+    until(lambda: fe.job(db)["Status"]["server"] is None, why="the end of the reading")
     server.run(
         *(f"CREATE TABLE {db}.new_{number} (id INT PRIMARY KEY, v INT)" for number in range(3)),
         *(f"INSERT INTO {db}.new_{number} VALUES ({number}, {number})" for number in range(3)),
