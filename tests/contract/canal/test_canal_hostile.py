@@ -52,8 +52,8 @@ def _read(server: HostileServer) -> None:
         destination="d",
         user="canal",
         password="canal",
-        connect_timeout=1.0,
-        read_timeout=1.0,
+        connect_timeout=3.0,
+        read_timeout=3.0,
     )
     connector = Connector(there, ".*")
     try:

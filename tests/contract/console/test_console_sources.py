@@ -252,11 +252,14 @@ def test_what_has_its_answers_is_finished(tmp_path: Path, jobs: SlowJobs, pool: 
         go_on.wait(HANG_SECOND)
 
     jobs.ask = change
-    with running(tmp_path, source_second=0.01) as console:
+    second = 1.0  # in which it is begun
+    with running(tmp_path, source_second=second) as console:
         console.frontend.jobs = jobs
         with console.connect() as connection, connection.cursor() as cursor:
             asked = pool.submit(cursor.execute, CREATE.format(name="j"))
-            begun.wait(HANG_SECOND)
+            assert begun.wait(HANG_SECOND)
+            with pytest.raises(TimeoutError):
+                asked.result(1.5 * second)
             console.ask(f"KILL QUERY {id_of(connection)}")
             with pytest.raises(pymysql.err.OperationalError) as caught:
                 asked.result(HANG_SECOND)

@@ -38,7 +38,7 @@ Start = Callable[[str, str], "Queue[str]"]
 def begin(url: str, name: str, folder: Path, said: "Queue[str]") -> None:
     """What a frontend does first, in a process of its own."""
     with closing(Store(url, Vault(folder / name))) as store:
-        lease = Lease(store.database, name, lambda: said.put("lost"), beat_second=0.2, patience_second=3.0)
+        lease = Lease(store.database, name, lambda: said.put("lost"), beat_second=0.2, patience_second=20.0)
         try:
             lease.take()
             said.put("migrated")

@@ -24,7 +24,7 @@ from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
 from tests.support.slow import crossed
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
 
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02))
@@ -239,7 +239,7 @@ def test_17_many_small_events(any_server: MysqlServer, db: str) -> None:
 def test_18_silence(any_server: MysqlServer, db: str) -> None:
     """An idle server is heard all the time; one that says nothing for longer is lost and asked again."""
     any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
-    options = SourceOptions(heartbeat=0.2, read_timeout=5.0, retry=Retry(first=0.05), position_interval=0.05)
+    options = SourceOptions(heartbeat=0.2, read_timeout=HANG_SECOND, retry=Retry(first=0.05), position_interval=0.05)
     with reading(any_server, wanted(db), options=options) as reader:
         reader.get()
         first = reader.source.heard_at()

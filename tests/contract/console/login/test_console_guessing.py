@@ -109,7 +109,7 @@ def test_wrong_passwords_refuse_for_a_time(console: Running) -> None:
 @pytest.mark.usefixtures("no_delays")
 def test_the_right_password_is_right_again_after_a_refusal(folder: Path) -> None:
     """As soon as the time is over, of either plugin, though all failures are still counted: one more refuses again."""
-    with running(folder, password=PASSWORD, max_login_failures=6, login_refuse_second=1, connect_timeout=5) as it:
+    with running(folder, password=PASSWORD, max_login_failures=6, login_refuse_second=4) as it:
         it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
         for _ in range(6):
             assert code(lambda: it.connect(user="alice", password="wrong")) == 1045
@@ -127,7 +127,7 @@ def test_who_lets_his_time_run_out_has_failed(folder: Path, monkeypatch: pytest.
         await asyncio.sleep(HANG_SECOND)
         return False
 
-    with running(folder, password=PASSWORD, max_login_failures=2, login_refuse_second=1000, connect_timeout=1) as it:
+    with running(folder, password=PASSWORD, max_login_failures=2, login_refuse_second=1000, connect_timeout=3) as it:
         it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
         monkeypatch.setattr(keys.StoredKey, "confirm", never)
         for number in range(2):

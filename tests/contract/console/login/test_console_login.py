@@ -181,7 +181,7 @@ CHANGE_USER = b"\x11root\0\0%s\0\x2d\0" + NATIVE.encode() + b"\0"
 
 def test_a_change_of_user_that_takes_too_long_ends_the_connection(folder: Path) -> None:
     """With MySQL's error, as a login does; what the client sends then is no command."""
-    with running(folder, connect_timeout=0.3) as it, it.raw() as raw:
+    with running(folder, connect_timeout=3) as it, it.raw() as raw:  # within which it logs in
         raw.log_in()
         assert raw.command(CHANGE_USER % b"")[:1] == b"\xfe"
         assert raw.read()[:3] == b"\xff" + Code.READ_TIMEOUT.number.to_bytes(2, "little")

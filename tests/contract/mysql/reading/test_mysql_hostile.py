@@ -109,7 +109,8 @@ def test_an_event_without_end_stops_the_reading() -> None:
 def test_an_event_that_trickles_is_given_up(head: bytes) -> None:
     """A byte now and then is no sign of life, whatever size it belongs to."""
     with HostileServer(streaming(trickling(head))) as server:
-        assert "comes too slowly" in str(read_from(server, Limits(), Code.SOURCE_UNREACHABLE))
+        error = read_from(server, Limits(), Code.SOURCE_UNREACHABLE, silence=1.0)
+    assert "comes too slowly" in str(error)
 
 
 def slow_but_sure(talk: Talk) -> None:
@@ -126,7 +127,7 @@ def slow_but_sure(talk: Talk) -> None:
 def test_a_large_event_may_come_slowly() -> None:
     """Over a slow line it takes longer than a server may be silent, and is read."""
     with HostileServer(streaming(slow_but_sure)) as server:
-        read_from(server, Limits(), Code.SOURCE_UNSUPPORTED)
+        read_from(server, Limits(), Code.SOURCE_UNSUPPORTED, silence=1.0)
 
 
 def test_a_file_without_a_head_is_given_up() -> None:
@@ -315,10 +316,12 @@ def not_surveyed(server: HostileServer) -> SyncError:
     return caught.value
 
 
-def read_from(server: HostileServer, limits: Limits, wanted: Code, gtids: str = "") -> SyncError:
+def read_from(
+    server: HostileServer, limits: Limits, wanted: Code, gtids: str = "", silence: float = HANG_SECOND
+) -> SyncError:
     """How the reading of its binlog ends for good, whatever comes before that."""
     start = Position(gtids=gtids, file="b.000001", offset=4, server=UUID)
-    options = SourceOptions(limits=limits, read_timeout=1.0, retry=Retry(first=0.02, times=1))
+    options = SourceOptions(limits=limits, read_timeout=silence, retry=Retry(first=0.02, times=1))
     source = MysqlSource((address(server),), 4711, start, {}, options=options)
     try:
         with pytest.raises(SyncError) as caught:

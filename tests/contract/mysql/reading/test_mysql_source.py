@@ -120,8 +120,8 @@ def test_foreign_transactions_move_the_position(any_server: MysqlServer, db: str
     """Changes of other tables come as empty batches, no more often than asked for."""
     any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY)")
     options = SourceOptions(position_interval=0.5)
+    begin = time.monotonic()
     with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
-        begin = time.monotonic()
         for number in range(50):
             any_server.run(f"INSERT INTO {db}.other VALUES ({number})")
         reader.until(latest(any_server))
@@ -442,7 +442,7 @@ def test_checksums_may_be_off(any_server: MysqlServer, db: str) -> None:
 @ALIKE
 def test_heartbeats_are_signs_of_life(any_server: MysqlServer, db: str) -> None:
     """An idle server is heard; one that froze is trouble within the read time-out, and read on when it thaws."""
-    options = SourceOptions(heartbeat=0.2, read_timeout=5.0, retry=Retry(first=0.05), position_interval=0.05)
+    options = SourceOptions(heartbeat=0.2, read_timeout=10.0, retry=Retry(first=0.05), position_interval=0.05)
     with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
         reader.get()
         first = reader.source.heard_at()
