@@ -194,7 +194,7 @@ def test_a_backup_of_a_running_frontend_comes_back(mysql_server: MysqlServer, tm
     assert not list((fe.folder / "var").glob("*/.backup"))
     assert "in use by another frontend" in refused("restore", backup, fe)
     shop.await_equal(fe)
-    assert not fe.job("saved")["Msg"]
+    until(lambda: not fe.job("saved")["Msg"], why="no Msg")
     assert "locked" not in (fe.folder / "log" / "fe.log").read_text()
     assert fe.stop() == 0
 
