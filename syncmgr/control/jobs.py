@@ -35,7 +35,7 @@ from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobEvent
-from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.sync_job import JobId, SyncJob, refuse_long_name
 from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.meta.store import Store
 from syncmgr.sources import cancellation
@@ -129,6 +129,7 @@ class Jobs:
         """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored. `bounded`:
         so is the number of jobs of `creator`. `allowed`: raises if it no longer is when the source has answered.
         """
+        refuse_long_name(node.job.name)
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return as_note(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))

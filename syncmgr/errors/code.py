@@ -28,6 +28,7 @@ class Code(Enum):
     SHUTTING_DOWN = mysql_numbers.SHUTTING_DOWN
     UNKNOWN_COLUMN = mysql_numbers.UNKNOWN_COLUMN
     NOT_GROUPED = mysql_numbers.NOT_GROUPED
+    NAME_TOO_LONG = mysql_numbers.NAME_TOO_LONG
     DUPLICATE_COLUMN = mysql_numbers.DUPLICATE_COLUMN
     SYNTAX = mysql_numbers.SYNTAX
     EMPTY_QUERY = mysql_numbers.EMPTY_QUERY

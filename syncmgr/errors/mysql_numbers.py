@@ -21,6 +21,7 @@ AMBIGUOUS_COLUMN = Row(1052, "23000", "{reason}")
 SHUTTING_DOWN = Row(1053, "08S01", "Server shutdown in progress")
 UNKNOWN_COLUMN = Row(1054, "42S22", "Unknown column '{column}' in '{where}'")
 NOT_GROUPED = Row(1055, "42000", "{reason}")
+NAME_TOO_LONG = Row(1059, "42000", "Identifier name '{name}' is too long; at most {limit} characters are allowed")
 DUPLICATE_COLUMN = Row(1060, "42S21", "Duplicate column name '{column}'")
 SYNTAX = Row(
     1064, "42000", "You have an error in your SQL syntax; {reason} near '{near}' at line {line}, column {column}"

@@ -6,10 +6,12 @@ Must not know: what a property means.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
+
+LONGEST_VALUE: Final = 64 << 10  # characters: a filter of canal or a list of hosts; each SHOW has all of them
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -24,11 +26,13 @@ class Property:
 
 
 def filled(told: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
-    """Each property of the table, with its default. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN."""
+    """Each property of the table, with its default. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     names = [p.name for p in table]
-    for name in told:
+    for name, text in told.items():
         if name not in names:
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=where, hint=did_you_mean(name, names))
+        if len(text) > LONGEST_VALUE:  # which may be a password, so nothing of it is shown
+            raise wrong_property(name, "...", f"it has {len(text)} characters, and at most {LONGEST_VALUE} are taken")
     values = {}
     for entry in table:
         value = told.get(entry.name, entry.default)

@@ -18,7 +18,15 @@ from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
 JobId = NewType("JobId", int)
+LONGEST_NAME: Final = 255  # characters, as many as the metadata hold in a MySQL server
+SHOWN_NAME: Final = 100  # of one that is longer
 CALM_SECOND: Final = RESUME.most  # a run that goes well for longer has ended a series of errors
+
+
+def refuse_long_name(name: str) -> None:
+    """Each SHOW has it, and each line of the log. Raises NAME_TOO_LONG."""
+    if len(name) > LONGEST_NAME:
+        raise SyncError(Code.NAME_TOO_LONG, name=f"{name[:SHOWN_NAME]}...", limit=LONGEST_NAME)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from syncmgr.control.alter.resync import LookedAt, Resyncs
 from syncmgr.control.statement_text import altered, excluding, forgetting, means, renamed, without
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.state import JobState
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import SyncJob, refuse_long_name
 from syncmgr.meta.store import Store
 from syncsql import AlterSync, JobAlteration, LeaveTable, Name, RenameSync, ResyncTable, SettleDdl
 
@@ -56,6 +56,7 @@ class Alterations:
         return True
 
     def _rename(self, job: SyncJob, to: str) -> None:
+        refuse_long_name(to)
         names = {each.name for each in self._store.jobs.all(job.db, live=True)}
         if to in names:
             raise SyncError(Code.JOB_EXISTS, job=to, db=job.db)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -646,11 +646,29 @@ def resync_part(house: House) -> object:
     return house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
 
 
+BINLOG: Final = '"type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "p"'
+
+
 def create(house: House) -> object:
     house.come(("else", "x"))
-    source = '"type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "p"'
-    [parsed] = syncsql.parse(f"CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ({source})")
+    [parsed] = syncsql.parse(f"CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ({BINLOG})")
     return house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def test_a_name_is_as_long_as_the_metadata_hold_it(house: House) -> None:
+    """Each SHOW and each line of the log has it: a longer one is refused before a source is queried, and shown in
+    part.
+    """
+    long = "j" * 256
+    [made] = syncsql.parse(f"CREATE SYNC demo.{long} (FROM `else`.* INTO ods.*) FROM BINLOG ({BINLOG})")
+    [renamed] = syncsql.parse(f"ALTER SYNC JOB demo.job1 RENAME TO {long}")
+    for change in (lambda: house.jobs.create(made.statement, None), lambda: house.jobs.alter(renamed.statement, None)):  # type: ignore[arg-type]
+        with pytest.raises(SyncError) as caught:
+            change()
+        assert caught.value.code is Code.NAME_TOO_LONG
+        assert len(str(caught.value)) < 200
+    [renamed] = syncsql.parse(f"ALTER SYNC JOB demo.job1 RENAME TO {long[1:]}")
+    house.jobs.alter(renamed.statement, None)  # type: ignore[arg-type]
 
 
 def test_a_job_that_has_got_the_name_meanwhile_is_another_one(house: House) -> None:

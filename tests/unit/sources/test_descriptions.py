@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.property import LONGEST_VALUE, Property, filled
 from syncmgr.job.tls import Tls
 from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.mysql.description import MysqlDescription, hosts_of
@@ -204,6 +205,17 @@ def test_a_list_of_servers_that_is_none(text: str) -> None:
     with pytest.raises(SyncError) as caught:
         hosts_of(text, 3306)
     assert caught.value.code is Code.PROPERTY_WRONG
+
+
+def test_a_value_without_end_is_refused() -> None:
+    """Each SHOW has all values of a job; nothing of it is shown, since it may be a password."""
+    table = [Property("a.password", None, "")]
+    most = "p" * LONGEST_VALUE
+    assert filled({"a.password": most}, table, "FROM BINLOG") == {"a.password": most}
+    with pytest.raises(SyncError) as caught:
+        filled({"a.password": most + "p"}, table, "FROM BINLOG")
+    assert caught.value.code is Code.PROPERTY_WRONG
+    assert "ppp" not in str(caught.value)
 
 
 def test_the_server_id_is_as_told_or_the_job_s_own() -> None:
