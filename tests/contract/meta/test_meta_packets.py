@@ -25,8 +25,8 @@ from tests.unit.job.factories import make_job
 pytestmark = pytest.mark.mysql
 
 RECORD: Final = DdlRecord(position=Position(), at=0.1, table="t", statement="s", state=DdlState.PAUSED, outcome="why")
-LARGEST: Final = replace(RECORD, statement="ALTER TABLE t COMMENT '" + "'🐬" * (3 << 20))  # 15 MiB, before it is quoted
-TOO_LONG: Final = replace(RECORD, statement="x" * (20 << 20))
+LARGEST: Final = replace(RECORD, outcome="ALTER TABLE t COMMENT '" + "'🐬" * (3 << 20))  # 15 MiB, before it is quoted
+TOO_LONG: Final = replace(RECORD, outcome="x" * (20 << 20))
 
 
 @pytest.fixture(params=["mysql", "mariadb"])
