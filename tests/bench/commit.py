@@ -65,6 +65,22 @@ def filled(lake: Lake, catalog: Catalog, size: int) -> str:
     return name
 
 
+def prepared(name: str, epoch: int, file: StagedFile, last: int | None, where: str | None = None) -> ChannelCommit:
+    """The next epoch of that table; `last`: the snapshot of the one before."""
+    return ChannelCommit(
+        token=name,
+        epoch=epoch,
+        fingerprint="",
+        db="bench",
+        table=name,
+        files=(file,),
+        columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
+        keys=("id",),
+        where=where,
+        last=LastCommit(epoch=epoch - 1, snapshot=last),
+    )
+
+
 def measured(
     lake: Lake, folder: Path, sizes: dict[str, int], epochs: int, changes: int
 ) -> dict[str, tuple[float, float]]:
@@ -76,18 +92,7 @@ def measured(
     last: dict[str, int | None] = dict.fromkeys(sizes)
     for epoch in range(1, epochs + 1):
         for name, size in sizes.items():
-            commit = ChannelCommit(
-                token=name,
-                epoch=epoch,
-                fingerprint="",
-                db="bench",
-                table=name,
-                files=(segment(folder, epoch, size, changes),),
-                columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
-                keys=("id",),
-                where=None,
-                last=LastCommit(epoch=epoch - 1, snapshot=last[name]),
-            )
+            commit = prepared(name, epoch, segment(folder, epoch, size, changes), last[name])
             began, used = time.monotonic(), sum(jvm.cpu_times()[:2])
             last[name] = lake.commit(commit).snapshot
             seconds[name].append(time.monotonic() - began)

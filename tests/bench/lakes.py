@@ -18,11 +18,9 @@ from statistics import median
 from typing import Final
 
 from syncmgr.control.catalog import Catalog
-from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, LastCommit
 from syncmgr.lake.lake import Lake
-from tests.bench.commit import COLUMNS, filled, segment
-from tests.support.lakes import jdbc_lake, rest_lake
+from tests.bench.commit import filled, prepared, segment
+from tests.support.lakes import JdbcLake, RestLake, jdbc_lake, rest_lake
 from tests.support.servers.spark_cluster import SparkCluster
 from tests.support.spark_session import new_lake
 
@@ -49,25 +47,24 @@ def local(folder: Path) -> Iterator[Place]:
 @contextmanager
 def s3_jdbc(folder: Path) -> Iterator[Place]:
     with jdbc_lake(folder, troubled=True) as lake:
-        way = lake.way
-        assert way is not None
-        yield Place(
-            options=lake.options,
-            asked=lambda: (way.passed, 0),
-            slow=lambda second: setattr(way, "delay", second),
-        )
+        yield counted(lake, lambda: 0)
 
 
 @contextmanager
 def s3_rest(folder: Path) -> Iterator[Place]:
     with rest_lake(folder, troubled=True) as lake:
-        way = lake.way
-        assert way is not None
-        yield Place(
-            options=lake.options,
-            asked=lambda: (way.passed, lake.proxy.passed),
-            slow=lambda second: setattr(way, "delay", second),
-        )
+        yield counted(lake, lambda: lake.proxy.passed)
+
+
+def counted(lake: JdbcLake | RestLake, catalog: Callable[[], int]) -> Place:
+    """`catalog`: requests to it until now."""
+    way = lake.way
+    assert way is not None
+    return Place(
+        options=lake.options,
+        asked=lambda: (way.passed, catalog()),
+        slow=lambda second: setattr(way, "delay", second),
+    )
 
 
 @contextmanager
@@ -108,18 +105,7 @@ def report(name: str, lake: Lake, folder: Path, place: Place, table: str, rows: 
     seconds, stores, catalogs = list[float](), list[int](), list[int]()
     last: int | None = None
     for epoch in range(1, WARM + epochs + 1):
-        commit = ChannelCommit(
-            token=table,
-            epoch=epoch,
-            fingerprint="",
-            db="bench",
-            table=table,
-            files=(segment(folder, epoch, rows, CHANGES),),
-            columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
-            keys=("id",),
-            where=place.where,
-            last=LastCommit(epoch=epoch - 1, snapshot=last),
-        )
+        commit = prepared(table, epoch, segment(folder, epoch, rows, CHANGES), last, place.where)
         before, began = place.asked(), time.monotonic()
         last = lake.commit(commit).snapshot
         seconds.append(time.monotonic() - began)

@@ -44,15 +44,23 @@ class JdbcLake:
         return _of_spark(self.settings)
 
 
+def _store_and_database(
+    running: ExitStack, folder: Path, *, troubled: bool
+) -> tuple[ObjectStore, TroubledWay | None, PostgresServer]:
+    """Until `running` ends; with a way to the store, where it may have trouble."""
+    store, database = ObjectStore(folder), PostgresServer()
+    for server in (store, database):
+        running.callback(server.start().stop)
+    way = TroubledWay(store.port) if troubled else None
+    if way is not None:
+        running.callback(way.stop)
+    return store, way, database
+
+
 @contextmanager
 def jdbc_lake(folder: Path, *, troubled: bool = False) -> Iterator[JdbcLake]:
     with ExitStack() as running:
-        store, catalog = ObjectStore(folder), PostgresServer()
-        for server in (store, catalog):
-            running.callback(server.start().stop)
-        way = TroubledWay(store.port) if troubled else None
-        if way is not None:
-            running.callback(way.stop)
+        store, way, catalog = _store_and_database(running, folder, troubled=troubled)
         settings = {
             "catalog_type": "jdbc",
             "catalog_uri": f"jdbc:postgresql://127.0.0.1:{catalog.port}/postgres",
@@ -104,12 +112,7 @@ def rest_lake(folder: Path, *, troubled: bool = False, vends: bool = False) -> I
     catalog gives all that is needed for the store with each table, and a frontend has no settings for it.
     """
     with ExitStack() as running:
-        store, database = ObjectStore(folder), PostgresServer()
-        for server in (store, database):
-            running.callback(server.start().stop)
-        way = TroubledWay(store.port) if troubled else None
-        if way is not None:
-            running.callback(way.stop)
+        store, way, database = _store_and_database(running, folder, troubled=troubled)
         place = {"s3.endpoint": store.endpoint if way is None else way.uri}
         behind = {
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
