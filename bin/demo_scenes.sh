@@ -104,7 +104,7 @@ CONF
 start_frontend() {
   FE_PORT=$(free_port)
   mkdir -p "$DEMO/conf"
-  (umask 077 && { echo "query_port = $FE_PORT" && lake_settings; } >"$DEMO/conf/fe.conf")
+  (umask 077 && { printf 'query_port = %s\nhttp_port = 0\n' "$FE_PORT" && lake_settings; } >"$DEMO/conf/fe.conf")
   SYNCMGR_HOME=$DEMO "$PROJECT/bin/start_fe.sh" --daemon
   # Spark's start, and what it fetches
   tail --lines=+1 --sleep-interval=0.2 --follow "$DEMO/log/fe.out" > >(sed --unbuffered 's/^/syncmgr: /' >&2) &

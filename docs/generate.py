@@ -22,6 +22,7 @@ from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.ddl_policy import Kind, OnDdl, meaning
 from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.job_properties import JOB_PROPERTIES
+from syncmgr.job.metrics.metric import METRICS
 from syncmgr.job.property import Property
 from syncmgr.job.source_history.logged import ASKED, HEEDED
 from syncmgr.job.state import TRANSITIONS
@@ -57,6 +58,11 @@ def _settings() -> str:
         for s in settings.SETTINGS
     )
     return _table(["Key", "Default", "Unit", "Changes live", "Per job", "Meaning"], rows)
+
+
+def _metrics() -> str:
+    rows = ((f"`{m.name}`", m.kind, ", ".join(f"`{label}`" for label in m.labels), m.doc) for m in METRICS)
+    return _table(["Metric", "Type", "Labels", "Meaning"], rows)
 
 
 def _errors() -> str:
@@ -246,6 +252,7 @@ def _spark_keys() -> str:
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "metrics": _metrics,
     "settings": _settings,
     "spark-keys": _spark_keys,
     "errors": _errors,

@@ -37,6 +37,10 @@ def port(value: Value) -> str | None:
     return None if isinstance(value, int) and 0 < value < 65536 else "a port is between 1 and 65535"
 
 
+def port_or_none(value: Value) -> str | None:
+    return None if isinstance(value, int) and 0 <= value < 65536 else "a port is between 1 and 65535, and 0 is none"
+
+
 def anything(value: Value) -> str | None:  # noqa: ARG001 - the check of a value that cannot be wrong
     return None
 

@@ -31,6 +31,7 @@ from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.job_properties import overrides_of, parsed
+from syncmgr.job.metrics.sample import JobSample, newest
 from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.source import SourceDescription
@@ -282,6 +283,10 @@ class Jobs:
         """
         wanted = (job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids)
         return [self._showing.row(job) for job in wanted]
+
+    def samples(self) -> tuple[JobSample, ...]:
+        """What metrics say of all jobs."""
+        return newest((job.id, self._showing.sample(job)) for job in self._store.jobs.all())
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""

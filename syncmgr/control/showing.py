@@ -6,13 +6,14 @@ Must not know: which fact counts, the shape of an answer; both are in job/.
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import FailMsg
 from syncmgr.job.freshness import Reading
+from syncmgr.job.metrics.sample import JobSample, job_sample
 from syncmgr.job.overview import (
     Facts,
     TableOverview,
@@ -52,6 +53,16 @@ class ShownRun(Protocol):
     def rates(self) -> Mapping[str, float]: ...
 
 
+class _Seen(NamedTuple):
+    """A job and what is known of it, at one moment. `refused`: tables that could not join it."""
+
+    job: SyncJob
+    figures: Figures
+    facts: Facts
+    tables: tuple[TableOverview, ...]
+    refused: dict[str, dict[str, Fact]]
+
+
 class Showing:
     """Reads at each call. Safe to use from any thread."""
 
@@ -70,14 +81,28 @@ class Showing:
         self._upkeep, self._upkeep_failure = upkeep, upkeep_failure
         self._run_of, self._trouble_of = run_of, trouble_of
 
-    def row(self, job: SyncJob) -> tuple[str | None, ...]:
-        """One row of SHOW SYNC JOB."""
+    def _seen(self, job: SyncJob) -> "_Seen":
         figures = self._store.epochs.figures(job.id)
         facts = self._facts(job, figures)
         job = with_trouble(job, self._trouble_of(job.id))
         tables = overview(job, facts, time.time())
-        refused = self._refused(job)
-        job = as_told(job, tables)
+        return _Seen(as_told(job, tables), figures, facts, tables, self._refused(job))
+
+    def sample(self, job: SyncJob) -> JobSample:
+        """What metrics say of it: the same as SHOW."""
+        seen = self._seen(job)
+        return job_sample(
+            seen.job,
+            seen.figures,
+            tables=seen.tables,
+            refused=seen.refused,
+            loads=seen.facts.loads,
+            rates=self.rates(job.id),
+        )
+
+    def row(self, job: SyncJob) -> tuple[str | None, ...]:
+        """One row of SHOW SYNC JOB."""
+        job, figures, facts, tables, refused = self._seen(job)
         status = status_json(
             figures,
             tables=tables,

@@ -21,7 +21,6 @@ from syncmgr.config.frontend_config import FrontendConfig
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.console.login.tls import publish_certificate
-from syncmgr.console.server import Console
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.scheduler import Scheduler
@@ -29,7 +28,9 @@ from syncmgr.control.sync_tables import History
 from syncmgr.control.upkeep import EXPIRY, UPKEEP, TargetUpkeep
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, SyncError
+from syncmgr.fe.doors import Doors
 from syncmgr.fe.limits import console_limits
+from syncmgr.fe.measuring import Measuring
 from syncmgr.fe.places import exposed, jars_dir, name_of, remove, tls_folder
 from syncmgr.fe.runs import Runs
 from syncmgr.fe.sources import Sources
@@ -82,13 +83,8 @@ class Frontend:
         self.jobs = self._jobs(upkeep)
         self.history = History(self._store, self.jobs, self.lake.tables)
         self._scheduler = self._scheduled(upkeep)
-        self._console = Console(
-            self,
-            limits=console_limits(settings, most_connections=_room_for_clients(settings, files)),
-            host=settings.text("query_host"),
-            port=settings.number("query_port"),
-            tls_folder=tls_folder(settings),
-        )
+        limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
+        self._doors = Doors(self, settings, limits, self._measuring().sample)
 
     def _jobs(self, upkeep: TargetUpkeep) -> Jobs:
         settings, sources = self._settings, Sources(self._settings)
@@ -111,6 +107,11 @@ class Frontend:
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
 
+    def _measuring(self) -> Measuring:
+        folders = {name: self._settings.folder(name) for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir")}
+        engines = {"lake": lambda: self.lake.serves, "queries": lambda: self.queries.pid is not None}
+        return Measuring(jobs=self.jobs.samples, spark_up=engines, folders=folders)
+
     def _scheduled(self, upkeep: TargetUpkeep) -> Scheduler:
         return Scheduler(
             self._tick,
@@ -128,7 +129,7 @@ class Frontend:
         with _naming_failures(self._settings):
             self._lease.take()
         self.users.load()
-        self._console.start()
+        self._doors.open()
         self._publish_certificate()
         for line in exposed(self._settings):
             _warn(line)
@@ -140,7 +141,7 @@ class Frontend:
 
     def stop(self) -> None:
         self._scheduler.stop()
-        self._console.stop()
+        self._doors.close()
         self.jobs.runs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=False, cancel_futures=True)
         self.queries.stop()

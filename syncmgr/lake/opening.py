@@ -50,6 +50,10 @@ class OpenLake(Chunks, Upkeep, Protocol):
     def place(self) -> LakePlace:
         """Where SELECT finds it."""
 
+    @property
+    def serves(self) -> bool:
+        """Whether its engine runs now."""
+
     def start(self) -> None:
         """Returns at once."""
 

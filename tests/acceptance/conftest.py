@@ -5,6 +5,7 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.support.servers.mysql import free_port
 from tests.torture.engine import Engine
 
 JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_jobs WHERE STATE <> 'CANCELLED'"
@@ -13,7 +14,7 @@ JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_j
 @pytest.fixture(scope="session")
 def frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
     """One frontend per run; a test that kills it starts it again."""
-    process = FrontendProcess(tmp_path_factory.mktemp("fe"))
+    process = FrontendProcess(tmp_path_factory.mktemp("fe"), {"http_port": free_port()})
     process.start()
     yield process
     assert process.stop() == 0

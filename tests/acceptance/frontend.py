@@ -40,7 +40,14 @@ class FrontendProcess:
         self.conf.parent.mkdir(parents=True, exist_ok=True)
         values: dict[str, object] = {"sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
         values["query_nice"] = 0  # otherwise a SELECT would queue after every other test on the machine
-        values |= {"query_port": self.port, "jars_dir": jvm.jars_dir(folder), **jvm.flags(), **(settings or {})}
+        values |= {
+            "query_port": self.port,
+            "http_port": 0,
+            "jars_dir": jvm.jars_dir(folder),
+            **jvm.flags(),
+            **(settings or {}),
+        }
+        self.http_port = int(str(values["http_port"]))  # 0: none
         lines = (f"{name} = {value}\n" for name, value in values.items())
         self.conf.write_text("".join(lines))
         self.process: subprocess.Popen[bytes] | None = None

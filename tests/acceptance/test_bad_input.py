@@ -504,7 +504,7 @@ def test_a_start_that_cannot_be_is_one_sentence(ground: Ground, tmp_path: Path, 
     the folders are another frontend's.
     """
     text = conf.replace("{meta}", str(ground.frontend.folder / "var" / "meta"))
-    done = _started(tmp_path, f"query_port = {free_port()}\n{text}\n".encode())
+    done = _started(tmp_path, f"query_port = {free_port()}\nhttp_port = 0\n{text}\n".encode())
     assert done.returncode == 1
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -524,7 +524,7 @@ def test_without_java_the_console_opens_and_tells_what_is_missing(tmp_path: Path
     """SHOW works; a statement that needs Spark says which Java is wanted; it stops in order."""
     port = free_port()
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "fe.conf").write_text(f"query_port = {port}\n")
+    (tmp_path / "conf" / "fe.conf").write_text(f"query_port = {port}\nhttp_port = 0\n")
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": "/nothing"}
     process = subprocess.Popen([sys.executable, "-c", WITHOUT_JAVA], cwd=tmp_path, env=environment)
     try:

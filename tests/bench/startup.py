@@ -42,7 +42,7 @@ def started(checkout: Path, folder: Path) -> Start:
     port = free_port()
     conf = folder / "conf" / "fe.conf"
     conf.parent.mkdir()
-    conf.write_text(f"query_port = {port}\n")
+    conf.write_text(f"query_port = {port}\nhttp_port = 0\n")
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "syncmgr", "--conf", str(conf)],

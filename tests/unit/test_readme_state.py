@@ -28,6 +28,7 @@ HELD: Final[Mapping[str, str]] = {
     "test_resync_matrix.py::test_a_stopped_table_comes_back",
     "backup while it runs, and restore into other folders": "acceptance/test_backup.py::"
     "test_a_backup_of_a_running_frontend_comes_back",
+    "metrics for Prometheus, and health, over HTTP": "acceptance/test_metrics.py",
 }
 
 
@@ -53,11 +54,11 @@ def test_the_test_is_there(bullet: str) -> None:
 
 def test_what_is_not_there_yet_is_not_there() -> None:
     """A feature that lands leaves the list: its package, setting or folder is what is looked for."""
-    storage, metrics, proof = listed("Not available yet")
+    storage, page, proof = listed("Not available yet")
     assert "object storage" in storage
     assert find("lake_dir").check("s3a://bucket/lake") is not None
-    assert "metrics and a web page" in metrics
-    assert not (ROOT / "syncmgr" / "web").exists()
-    assert not [each.name for each in SETTINGS if "http" in each.name or "metrics" in each.name]
+    assert "a web page, and alerts" in page
+    assert not (ROOT / "syncmgr" / "web" / "static").exists()
+    assert not [each.name for each in SETTINGS if "alert" in each.name]
     assert "proves" in proof
     assert not (ROOT / "syncmgr" / "check_binlog").exists()

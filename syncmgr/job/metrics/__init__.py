@@ -1,0 +1,1 @@
+"""What is measured of a frontend and its jobs, and the metrics that say so."""

@@ -1,0 +1,121 @@
+"""What was measured of a frontend and its jobs at one moment.
+
+Owns: the shape of a sample, and how it follows from what is known of a job.
+Must not know: who measures, how often, who reads it. Times are unix seconds.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from syncmgr.job.channel.channel_state import ChannelState
+from syncmgr.job.overview import TableOverview, lag_second, needs_operator, synced_until
+from syncmgr.job.show_sync import Figures
+from syncmgr.job.snapshot.chunk import Load, load_facts
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SnapshotSample:
+    """A table whose first rows are being read. `estimated_rows` None: it is not known yet how many there are."""
+
+    table: str
+    rows: int
+    estimated_rows: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobSample:
+    """A job. `error`: the number of what Msg says; None: nothing. `tables`: how many are in each state, all states.
+    `behind_bytes`: what waits, by target. `left_second`: until the last of its snapshots is read, None: not known.
+    """
+
+    db: str
+    name: str
+    state: JobState
+    needs_operator: bool
+    error: int | None
+    tables: Mapping[ChannelState, int]
+    lag_second: float | None
+    synced_until: float | None
+    figures: Figures
+    behind_bytes: Mapping[str, int]
+    snapshots: tuple[SnapshotSample, ...]
+    left_second: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """A frontend. `meta_up`: its metadata have answered, otherwise `jobs` are those of the last answer.
+    `spark_up`: by engine. `disk_free`: bytes, by the setting that names the folder.
+    """
+
+    at: float
+    started_at: float
+    version: str
+    meta_up: bool
+    spark_up: Mapping[str, bool]
+    disk_free: Mapping[str, int]
+    jobs: tuple[JobSample, ...] = ()
+
+
+def job_sample(
+    job: SyncJob,
+    figures: Figures,
+    *,
+    tables: Sequence[TableOverview],
+    refused: Collection[str],
+    loads: Mapping[str, Load],
+    rates: Mapping[str, float],
+) -> JobSample:
+    """`job`: as SHOW has it. `refused`: tables that could not join it. `loads`, `rates`: by channel token."""
+    fail = job.fail if job.fail is not None and job.fail.code else None
+    reads = [table for table in tables if table.shown.state is ChannelState.SNAPSHOT and table.channel.token in loads]
+    facts = {_target(each): load_facts(loads[each.channel.token], rates.get(each.channel.token)) for each in reads}
+    return JobSample(
+        db=job.db,
+        name=job.name,
+        state=job.state,
+        needs_operator=needs_operator(job, tables, refused),
+        error=None if fail is None else fail.code,
+        tables=_counted(() if job.state is JobState.CANCELLED else tables),
+        lag_second=lag_second(tables),
+        synced_until=synced_until(tables),
+        figures=figures,
+        behind_bytes={_target(each): each.backlog.bytes for each in tables if each.backlog is not None},
+        snapshots=tuple(
+            SnapshotSample(table=target, rows=_number(of["rows"]) or 0, estimated_rows=_number(of["estimated_rows"]))
+            for target, of in facts.items()
+        ),
+        left_second=_longest(of["left_second"] for of in facts.values()),
+    )
+
+
+def newest(jobs: Iterable[tuple[int, JobSample]]) -> tuple[JobSample, ...]:
+    """One of each name, by JobId: a name that a cancelled job has left may belong to another one."""
+    found: dict[tuple[str, str], JobSample] = {}
+    for _, job in sorted(jobs, key=lambda each: each[0]):
+        found[job.db, job.name] = job
+    return tuple(found.values())
+
+
+def _counted(tables: Iterable[TableOverview]) -> dict[ChannelState, int]:
+    counts = dict.fromkeys(ChannelState, 0)
+    for table in tables:
+        counts[table.shown.state] += 1
+    return counts
+
+
+def _target(table: TableOverview) -> str:
+    return f"{table.channel.target_db}.{table.channel.target_label}"
+
+
+def _number(fact: str | float | None) -> int | None:
+    return int(fact) if isinstance(fact, int | float) else None
+
+
+def _longest(left: Iterable[str | float | None]) -> float | None:
+    """None if one of them is not known."""
+    known = [float(each) if isinstance(each, int | float) else None for each in left]
+    numbers = [each for each in known if each is not None]
+    return max(numbers, default=None) if len(numbers) == len(known) else None

@@ -1,0 +1,1 @@
+"""The door for HTTP: metrics, health, and what Doris' clients ask of a frontend."""

@@ -1,0 +1,62 @@
+"""The thread that measures.
+
+Owns: how often is measured, and the last sample.
+Must not know: what a sample has, who reads it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from syncmgr.job.metrics.sample import Sample
+
+PERIOD_SECOND: Final = 1.0
+MOST_SHARE: Final = 0.05  # of the time may be spent on measuring, however many jobs there are
+
+log = logging.getLogger(__name__)
+
+
+def pause_after(cost_second: float) -> float:
+    """Seconds until the next measurement begins."""
+    return max(PERIOD_SECOND - cost_second, cost_second * (1 / MOST_SHARE - 1))
+
+
+class Sampler:
+    """start() and stop() once each. No client causes a measurement."""
+
+    def __init__(self, measure: Callable[[], Sample]) -> None:
+        self._measure = measure
+        self._last: Sample | None = None
+        self._stopping = threading.Event()
+        self._fails = False
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+
+    def last(self) -> Sample | None:
+        """None: nothing was measured yet."""
+        return self._last
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stopping.wait(pause):
+            begun = time.monotonic()
+            self._sample()
+            pause = pause_after(time.monotonic() - begun)
+
+    def _sample(self) -> None:
+        """One that fails leaves the last one, whose age says so."""
+        try:
+            self._last, self._fails = self._measure(), False
+        except Exception:
+            if not self._fails:
+                log.exception("nothing could be measured; the last sample stays")
+            self._fails = True

@@ -1,0 +1,20 @@
+import socket
+
+import pytest
+
+from syncmgr.fe.doors import is_loopback, own_names
+
+
+def test_own_names() -> None:
+    """The machine's, and those of http_hosts in any case; no empty one."""
+    assert own_names("") == {socket.gethostname().lower()}
+    assert own_names(" FE-1, ,fe.example ") == {socket.gethostname().lower(), "fe-1", "fe.example"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [(("127.0.0.1", "::1"), True), (("127.9.9.9",), True), (("0.0.0.0",), False), (("::",), False)],
+)
+def test_what_is_beyond_loopback_speaks_tls(hosts: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001
+    """Whatever can be reached from another machine."""
+    assert is_loopback(hosts) is expected
