@@ -57,6 +57,14 @@ def log_level(value: Value) -> str | None:
     return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
 
 
+def log_format(value: Value) -> str | None:
+    return None if value in {"text", "json"} else "it must be text or json"
+
+
+def log_target(value: Value) -> str | None:
+    return None if value in {"file", "stderr"} else "it must be file or stderr"
+
+
 def folder(value: Value) -> str | None:
     """Of this machine."""
     if not value:

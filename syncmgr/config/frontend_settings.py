@@ -15,7 +15,9 @@ from syncmgr.config.checks import (
     folder,
     folder_or_empty,
     lake_folder,
+    log_format,
     log_level,
+    log_target,
     port,
     port_or_none,
     switch,
@@ -130,5 +132,20 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
     Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
+    Setting(
+        "log_format",
+        "text",
+        "text or json",
+        "Of fe.log. json: one object a line, with time (UTC), level, logger, thread, msg, further facts, and exc for "
+        "the lines of an exception. audit.log is JSON in any case.",
+        log_format,
+    ),
+    Setting(
+        "log_to",
+        "file",
+        "file or stderr",
+        "stderr: what fe.log would have goes to standard error, as containers want it. audit.log stays a file.",
+        log_target,
+    ),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),
 )

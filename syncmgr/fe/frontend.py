@@ -7,7 +7,6 @@ Must not know: how any part works.
 import logging
 import os
 import platform
-import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -132,8 +131,8 @@ class Frontend:
         self._doors.open()
         self._publish_certificate()
         for line in exposed(self._settings):
-            _warn(line)
-        _say(f"The console is open on port {self._settings.number('query_port')}")
+            log_files.announce(line, logging.WARNING)
+        log_files.announce(f"The console is open on port {self._settings.number('query_port')}")
         self.lake.start()
         self.jobs.lives.recover()
         self.jobs.lives.wake = self._scheduler.wake
@@ -175,7 +174,12 @@ class Frontend:
 
 
 def _logs_of(settings: Settings) -> log_files.AuditState:
-    log_files.log_to(settings.folder("log_dir"), settings.text("log_level"))
+    log_files.log_to(
+        settings.folder("log_dir"),
+        settings.text("log_level"),
+        as_json=settings.text("log_format") == "json",
+        on_stderr=settings.text("log_to") == "stderr",
+    )
     log_files.set_audit(on=settings.text("audit_log") != "OFF")
     log_output.append_only()
     return log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
@@ -185,9 +189,10 @@ def _room_for_clients(settings: Settings, files: int) -> int:
     """How many connections there are files for."""
     room, wanted = open_files.for_clients(files), settings.number("max_connections")
     if room < wanted:
-        _warn(
+        log_files.announce(
             f"the console accepts {room} connections instead of max_connections = {wanted}: this process may have "
-            f"{files} files open; raise its hard limit to {2 * wanted} (ulimit -Hn, or LimitNOFILE of systemd)"
+            f"{files} files open; raise its hard limit to {2 * wanted} (ulimit -Hn, or LimitNOFILE of systemd)",
+            logging.WARNING,
         )
     return room
 
@@ -198,7 +203,7 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:
         lake_dir=settings.folder("lake_dir"),
         jars_dir=jars_dir(settings),
         options=settings.spark,
-        progress=_say,
+        progress=log_files.announce,
         wait_second=settings.seconds("spark_start_timeout_second"),
         copies_dir=settings.folder("copies_dir"),
         executor_wait_second=settings.seconds("executor_wait_second"),
@@ -240,17 +245,3 @@ def _naming_failures(settings: Settings) -> Iterator[None]:
     except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
         where = "meta_url" if settings.text("meta_url") else settings.folder("meta_dir")
         raise SyncError(Code.META_FAILED, where=where, reason=str(error).splitlines()[0]) from error
-
-
-def _say(line: str) -> None:
-    """A line for the person who started the frontend, and for the log."""
-    log.info(line)
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
-
-
-def _warn(line: str) -> None:
-    """The same, about what should be fixed."""
-    log.warning(line)
-    sys.stderr.write(f"WARNING: {line}\n")
-    sys.stderr.flush()

@@ -1,57 +1,27 @@
 """fe.log and audit.log.
 
-Owns: their format, their sizes, which libraries may write there, how often persistent errors are logged, what is logged
-about lines that could not be written.
-Must not know: settings, what is logged.
+Owns: where they are, their sizes, which libraries may write there, how often persistent errors are logged, what is
+logged about lines that could not be written.
+Must not know: settings, what is logged, the format of a line.
 """
 
 import errno
-import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Final, TypeAlias
+from typing import Final
+
+from syncmgr.host.log_lines import TEXT, FactsFormatter, JsonFormatter, json_line
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
-LINE_CHARACTERS: Final = 16 * 1024  # of a message, and of each fact: a statement may have megabytes
+log = logging.getLogger(__name__)
 AUDIT: Final = logging.getLogger("syncmgr.audit")
-INDENT: Final = "    "
-_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-_RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
-
-
-class FactsFormatter(logging.Formatter):
-    """The message, then what the caller gave as `extra`, as name=value; then the lines of an exception, indented.
-
-    Clients and servers choose parts of all of it: nothing of that looks like a line of its own, or is a command to a
-    terminal.
-    """
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        """One line of a bounded length."""
-        given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
-        facts = (f"{name}={_clipped(str(record.__dict__[name]))}" for name in given)
-        return _visible(" ".join((_clipped(super().formatMessage(record)), *facts)))
-
-    def formatException(self, ei: _Raised) -> str:  # noqa: N802 - the same
-        return "\n".join(f"{INDENT}{_visible(line)}" for line in _clipped(super().formatException(ei)).splitlines())
-
-
-def _visible(text: str) -> str:
-    """In one line, and no command to a terminal."""
-    return " ".join(text.splitlines()).translate(_CONTROLS)
-
-
-def _clipped(text: str) -> str:
-    rest = len(text) - LINE_CHARACTERS
-    return text if rest <= 0 else f"{text[:LINE_CHARACTERS]}... ({rest} more characters)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +41,7 @@ class Lost:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         since = self.since.isoformat(timespec="milliseconds")
         facts = {"time": now, "event": "lost", "lines": self.lines, "since": since, "reason": self.reason}
-        return json.dumps(facts, ensure_ascii=False)
+        return json_line(facts)
 
 
 class LineFile(RotatingFileHandler):
@@ -185,13 +155,17 @@ class Lasting:
         self._before = troubles
 
 
-def log_to(folder: Path, level: str) -> None:
+def log_to(folder: Path, level: str, *, as_json: bool = False, on_stderr: bool = False) -> None:
     """Our own messages at `level`, of the libraries only errors; the audit in a separate file, with its lines
-    unchanged.
+    unchanged. `on_stderr`: instead of fe.log; the audit stays in its file, which no reader of a pipe can lose.
     """
-    form = FactsFormatter("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s")
-    handler = LineFile(folder / "fe.log", lambda lost: form.format(_record(str(lost))))
-    handler.setFormatter(form)
+    lines = JsonFormatter() if as_json else FactsFormatter(TEXT)
+    handler: logging.Handler = (
+        logging.StreamHandler(sys.stderr)
+        if on_stderr
+        else LineFile(folder / "fe.log", lambda lost: lines.format(_record(str(lost))))
+    )
+    handler.setFormatter(lines)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     set_level(level)
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of many words of a statement, a line for each
@@ -201,6 +175,15 @@ def log_to(folder: Path, level: str) -> None:
 
 def _record(message: str) -> logging.LogRecord:
     return logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "threadName": "log", "msg": message})
+
+
+def announce(line: str, level: int = logging.INFO) -> None:
+    """For the person who started the frontend, on standard error, and in the log; once if that is the same."""
+    log.log(level, line)
+    handlers = logging.getLogger().handlers
+    if not any(isinstance(each, logging.StreamHandler) and each.stream is sys.stderr for each in handlers):
+        sys.stderr.write(f"WARNING: {line}\n" if level == logging.WARNING else f"{line}\n")
+        sys.stderr.flush()
 
 
 def set_level(level: str) -> None:

@@ -4,16 +4,14 @@ Owns: what a line contains. Passwords are masked before they get here.
 Must not know: sockets, files; the logger's handler decides where lines go.
 """
 
-import json
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-log = logging.getLogger("syncmgr.audit")
+from syncmgr.host.log_lines import json_line
 
-# Commands to a terminal that JSON leaves as they are.
-_COMMANDS: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+log = logging.getLogger("syncmgr.audit")
 LONGEST_NAME: Final = 64  # characters of a user name that does not exist
 
 
@@ -52,4 +50,4 @@ def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> 
 
 def _tell(facts: dict[str, object]) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    log.info(json.dumps({"time": now, **facts}, ensure_ascii=False).translate(_COMMANDS))
+    log.info(json_line({"time": now, **facts}))

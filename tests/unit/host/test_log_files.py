@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from syncmgr.console.audit import audit
-from syncmgr.host import log_files
+from syncmgr.host import log_files, log_lines
 from syncsql import SqlSyntaxError, parse
 
 
@@ -48,7 +48,7 @@ def test_a_line_is_bounded(tmp_path: Path) -> None:
     [line] = (tmp_path / "fe.log").read_text().splitlines()
     assert "added column 'c' (xxx" in line
     assert line.count(" more characters)") == 2
-    assert len(line) < 3 * log_files.LINE_CHARACTERS
+    assert len(line) < 3 * log_lines.LINE_CHARACTERS
 
 
 def test_nobody_writes_a_line_that_is_not_his(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_nobody_writes_a_line_that_is_not_his(tmp_path: Path) -> None:
     log.warning("retrying %s", forged, extra={"job": "shop.j", "error": forged})
     log.error("a statement failed", exc_info=ValueError(forged), extra={"job": "shop.j"})
     text = (tmp_path / "fe.log").read_bytes().decode()
-    own = [line for line in text.split("\n") if line and not line.startswith(log_files.INDENT)]
+    own = [line for line in text.split("\n") if line and not line.startswith(log_lines.INDENT)]
     assert [line.split("syncmgr.pipeline: ")[1].split(" ")[0] for line in own] == ["retrying", "a"]
     assert own[0].endswith("job=shop.j")
     assert own[1].endswith("a statement failed job=shop.j")
@@ -131,3 +131,24 @@ def test_a_file_that_has_grown_too_long_is_put_aside(tmp_path: Path, monkeypatch
         audit.login(user=f"u{number}", host="::1", error=None)
     assert (tmp_path / "audit.log.1").exists()
     assert (tmp_path / "fe.log").read_text() == ""
+
+
+def test_a_log_on_standard_error_has_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As containers want it; what is announced to a person is there once, and the audit keeps its file."""
+    log_files.log_to(tmp_path, "INFO", as_json=True, on_stderr=True)
+    log_files.announce("The console is open")
+    log_files.set_audit(on=True)
+    audit.login(user="alice", host="::1", error=None)
+    [line] = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["msg"] == "The console is open"
+    assert not (tmp_path / "fe.log").exists()
+    assert (tmp_path / "audit.log").exists()
+
+
+def test_an_announcement_is_printed_beside_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its level, if somebody should act."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.announce("The console is open")
+    log_files.announce("others can read fe.conf", logging.WARNING)
+    assert capsys.readouterr().err == "The console is open\nWARNING: others can read fe.conf\n"
+    assert len((tmp_path / "fe.log").read_text().splitlines()) == 2
