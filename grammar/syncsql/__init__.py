@@ -14,6 +14,7 @@ from syncsql.pattern import PatternKind, TablePattern, escaped, typed
 from syncsql.statements.filter import Filter, Limit, OrderItem
 from syncsql.statements.session import (
     AdminSetFrontendConfig,
+    AdminTestAlert,
     ExplainSelect,
     Help,
     Kill,
@@ -100,6 +101,7 @@ from syncsql.tokens import expand_begun
 __all__ = [
     "AddTables",
     "AdminSetFrontendConfig",
+    "AdminTestAlert",
     "AlterSync",
     "AlterUser",
     "BoundedParser",

@@ -13,6 +13,7 @@ from syncsql.reading import read_session, read_show, read_sync, read_table, read
 from syncsql.reading.cursor import Cursor
 from syncsql.statements.session import (
     AdminSetFrontendConfig,
+    AdminTestAlert,
     ExplainSelect,
     Help,
     Kill,
@@ -85,6 +86,7 @@ Statement: TypeAlias = (
     | Kill
     | ShowFrontendConfig
     | AdminSetFrontendConfig
+    | AdminTestAlert
     | Help
     | Transaction
     | Set

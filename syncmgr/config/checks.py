@@ -65,6 +65,12 @@ def log_target(value: Value) -> str | None:
     return None if value in {"file", "stderr"} else "it must be file or stderr"
 
 
+def webhook(value: Value) -> str | None:
+    return (
+        None if not value or str(value).startswith(("https://", "http://")) else "it must be an http:// or https:// URL"
+    )
+
+
 def folder(value: Value) -> str | None:
     """Of this machine."""
     if not value:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.config import catalog_keys, spark_keys
+from syncmgr.config.alert_settings import ALERT_SETTINGS
 from syncmgr.config.checks import Setting, Value
 from syncmgr.config.console_limits import CONSOLE_LIMITS
 from syncmgr.config.frontend_settings import FRONTEND_SETTINGS
@@ -21,7 +22,13 @@ from syncmgr.config.source_limits import SOURCE_LIMITS
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import is_secret
 
-SETTINGS: Final[tuple[Setting, ...]] = (*FRONTEND_SETTINGS, *JOB_LIMITS, *SOURCE_LIMITS, *CONSOLE_LIMITS)
+SETTINGS: Final[tuple[Setting, ...]] = (
+    *FRONTEND_SETTINGS,
+    *JOB_LIMITS,
+    *SOURCE_LIMITS,
+    *CONSOLE_LIMITS,
+    *ALERT_SETTINGS,
+)
 
 _BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 SPARK_PREFIX: Final = "spark."

@@ -213,8 +213,23 @@ class AuditFile(Protocol):
         ...
 
 
+class Alerts(Protocol):
+    """What operators are told without asking."""
+
+    def rows(self) -> Sequence[tuple[str | None, ...]]:
+        """Id, Event, Job, Subject, State, Text, Advice, FiredAt, ResolvedAt, SentAt, Failure: the newest first."""
+        ...
+
+    def test(self) -> None:
+        """One message now. Raises NO_WEBHOOK, WEBHOOK_FAILED."""
+        ...
+
+
 class Frontend(Protocol):
     """All of it."""
+
+    @property
+    def alerts(self) -> Alerts: ...
 
     @property
     def audit(self) -> AuditFile: ...

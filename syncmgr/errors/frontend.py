@@ -66,3 +66,9 @@ SOURCE_KIND_UNKNOWN = Row(
     "A job reads a source of the type {kind}, which this syncmgr does not know (it knows {known}): start the one that made it",
 )
 META_PACKET = Row(20326, "HY000", "The database of meta_url accepts only packets that are too small: {reason}")
+NO_WEBHOOK = Row(
+    20327,
+    "HY000",
+    "There is nobody to send alerts to: set alert_webhook in conf/fe.conf, or now with ADMIN SET FRONTEND CONFIG",
+)
+WEBHOOK_FAILED = Row(20328, "HY000", "The alert was not received: {reason}; check alert_webhook, and its receiver")

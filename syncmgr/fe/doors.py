@@ -1,11 +1,10 @@
-"""The doors of a frontend: the console, and HTTP if it is wanted.
+"""The doors of a frontend: the console, and HTTP if it is wanted, with what is measured for it.
 
 Owns: which settings make them, the order in which they open and close.
 Must not know: how either of them works.
 """
 
 import socket
-from collections.abc import Callable
 from typing import Final
 
 from syncmgr.config.settings import Settings
@@ -14,9 +13,8 @@ from syncmgr.console.login.tls import load_identity
 from syncmgr.console.ports import Frontend
 from syncmgr.console.server import Console
 from syncmgr.fe.places import tls_folder
-from syncmgr.job.metrics.sample import Sample
+from syncmgr.fe.sampler import Sampler
 from syncmgr.web.app import application
-from syncmgr.web.sampler import Sampler
 from syncmgr.web.server import HttpServer
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
@@ -25,7 +23,7 @@ LOOPBACK: Final = ("127.0.0.1", "::1")
 class Doors:
     """start() and stop() once each, in this order."""
 
-    def __init__(self, frontend: Frontend, settings: Settings, limits: Limits, measure: Callable[[], Sample]) -> None:
+    def __init__(self, frontend: Frontend, settings: Settings, limits: Limits, sampler: Sampler) -> None:
         """Raises WRONG_CONFIG for a console beyond loopback without a password, NOT_WRITABLE, BAD_CONFIG."""
         self._console = Console(
             frontend,
@@ -34,20 +32,20 @@ class Doors:
             port=settings.number("query_port"),
             tls_folder=tls_folder(settings),
         )
-        self._sampler = Sampler(measure) if settings.number("http_port") else None
-        self._http = None if self._sampler is None else _http_server(settings, self._sampler)
+        self._sampler = sampler
+        self._http = _http_server(settings, sampler) if settings.number("http_port") else None
 
     def open(self) -> None:
         """Raises PORT_IN_USE."""
         self._console.start()
-        if self._http is not None and self._sampler is not None:
+        if self._http is not None:
             self._http.start()
-            self._sampler.start()
+        self._sampler.start()
 
     def close(self) -> None:
         self._console.stop()
-        if self._http is not None and self._sampler is not None:
-            self._sampler.stop()
+        self._sampler.stop()
+        if self._http is not None:
             self._http.stop()
 
 

@@ -7,13 +7,9 @@ Must not know: how any part works.
 import logging
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Final
-
-from alembic.util import CommandError
-from sqlalchemy.exc import SQLAlchemyError
 
 from syncmgr import __version__
 from syncmgr.config.frontend_config import FrontendConfig
@@ -26,12 +22,14 @@ from syncmgr.control.running.scheduler import Scheduler
 from syncmgr.control.sync_tables import History
 from syncmgr.control.upkeep import EXPIRY, UPKEEP, TargetUpkeep
 from syncmgr.control.users import Users
-from syncmgr.errors import Code, SyncError
+from syncmgr.fe.alerts import Alerts
 from syncmgr.fe.doors import Doors
 from syncmgr.fe.limits import console_limits
 from syncmgr.fe.measuring import Measuring
-from syncmgr.fe.places import exposed, jars_dir, name_of, remove, tls_folder
+from syncmgr.fe.metadata import Metadata
+from syncmgr.fe.places import exposed, jars_dir, remove, tls_folder
 from syncmgr.fe.runs import Runs
+from syncmgr.fe.sampler import Sampler
 from syncmgr.fe.sources import Sources
 from syncmgr.host import log_files, log_output, open_files, thread_switching
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
@@ -39,10 +37,6 @@ from syncmgr.host.private import without_secrets
 from syncmgr.lake.opening import OpenLake, open_lake
 from syncmgr.lake.registry import FORMAT
 from syncmgr.lake.spark.queries.queries import Queries
-from syncmgr.meta.codec import Vault
-from syncmgr.meta.database.engine import sqlite_url
-from syncmgr.meta.database.lease import Lease
-from syncmgr.meta.store import Store
 from syncmgr.pipeline import worker_process
 from syncmgr.sources.registry import KINDS
 
@@ -59,7 +53,7 @@ class Frontend:
         self._settings = settings
         for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir"):
             make_writable(settings.folder(name))
-        self._lock = locked(settings.folder("meta_dir"))
+        lock = locked(settings.folder("meta_dir"))
         refuse_unfinished(settings.folder("meta_dir"))
         files = open_files.raised()  # workers inherit it
         worker_process.preload(*(module for kind in KINDS.values() for module in kind.modules))
@@ -68,28 +62,29 @@ class Frontend:
         self.config = FrontendConfig(settings, self._on_config)
         self.lake = _lake_of(settings, without_secrets(os.environ))
         self.queries = _queries_of(settings, self.lake)
-        self._store = open_store(settings)
-        self._lease = Lease(self._store.database, name_of(settings.folder("meta_dir")), _replaced)
-        self.catalog = Catalog(self.lake.tables, self._store.jobs.target_of)
-        self.users = Users(self._store.accounts)
+        self._metadata = Metadata(settings, lock)
+        store = self._metadata.store
+        self.catalog = Catalog(self.lake.tables, store.jobs.target_of)
+        self.users = Users(store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         upkeep = TargetUpkeep(
             self.lake,
-            self._store,
+            store,
             lambda job_id: self.jobs.runs.recovers(job_id),  # noqa: PLW0108 - there are no jobs yet
             lambda: settings.seconds("consistent_point_keep_second"),
         )
         self.jobs = self._jobs(upkeep)
-        self.history = History(self._store, self.jobs, self.lake.tables)
+        self.history = History(store, self.jobs, self.lake.tables)
         self._scheduler = self._scheduled(upkeep)
+        self.alerts = Alerts(settings, store.alerts)
         limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
-        self._doors = Doors(self, settings, limits, self._measuring().sample)
+        self._doors = Doors(self, settings, limits, Sampler(self._measuring().sample, self.alerts.heard))
 
     def _jobs(self, upkeep: TargetUpkeep) -> Jobs:
-        settings, sources = self._settings, Sources(self._settings)
-        runs = Runs(settings, sources, self._store, self.catalog, self.lake, self._pool)
+        settings, sources, store = self._settings, Sources(self._settings), self._metadata.store
+        runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool)
         return Jobs(
-            store=self._store,
+            store=store,
             catalog=self.catalog,
             tables=self.lake.tables,
             upkeep=self.lake,
@@ -125,10 +120,10 @@ class Frontend:
 
     def start(self) -> None:
         """Raises PORT_IN_USE, META_OWNED, META_FAILED; failures of Spark show in the statements that need it."""
-        with _naming_failures(self._settings):
-            self._lease.take()
+        self._metadata.take()
         self.users.load()
         self._doors.open()
+        self.alerts.start()
         self._publish_certificate()
         for line in exposed(self._settings):
             log_files.announce(line, logging.WARNING)
@@ -141,15 +136,14 @@ class Frontend:
     def stop(self) -> None:
         self._scheduler.stop()
         self._doors.close()
+        self.alerts.stop()
         self.jobs.runs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=False, cancel_futures=True)
         self.queries.stop()
         self.lake.stop()
         self._pool.shutdown(wait=True)  # a commit that hangs ends with its JVM
         self.jobs.runs.join(self._settings.seconds("shutdown_timeout_second"))
-        self._lease.give_back()
-        self._store.close()
-        self._lock.close()
+        self._metadata.close()
         log.info("stopped")
 
     def root_password(self) -> str:
@@ -223,25 +217,3 @@ def _queries_of(settings: Settings, lake: OpenLake) -> Queries:
         nice=settings.number("query_nice"),
         wait_second=settings.seconds("spark_start_timeout_second"),
     )
-
-
-def _replaced() -> None:
-    """Another frontend commits by now; JVM and workers end when their pipes break, and what they do is fenced."""
-    os._exit(REPLACED)
-
-
-def open_store(settings: Settings) -> Store:
-    """Raises META_FAILED."""
-    folder, url = settings.folder("meta_dir"), settings.text("meta_url")
-    with _naming_failures(settings):
-        timeout = settings.seconds("meta_timeout_second")
-        return Store(url or sqlite_url(folder), Vault(folder / "secret.key"), timeout)
-
-
-@contextmanager
-def _naming_failures(settings: Settings) -> Iterator[None]:
-    try:
-        yield
-    except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
-        where = "meta_url" if settings.text("meta_url") else settings.folder("meta_dir")
-        raise SyncError(Code.META_FAILED, where=where, reason=str(error).splitlines()[0]) from error

@@ -5,6 +5,7 @@ Must not know: what is in a part.
 """
 
 from syncmgr.meta.accounts import AccountStore
+from syncmgr.meta.alerts.outbox import Outbox
 from syncmgr.meta.asked import Asked
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.database import Database
@@ -19,7 +20,7 @@ class Store:
     """Safe to use from any thread; every call of a part is one transaction.
 
     `accounts`: the users of the console. `loads`: the snapshots of all jobs. `asked`: until when their sources have
-    answered. `ddl`: what was done with DDL.
+    answered. `ddl`: what was done with DDL. `alerts`: those that were raised, and what was sent of them.
     """
 
     def __init__(self, url: str, vault: Vault, timeout: float | None = None) -> None:
@@ -30,6 +31,7 @@ class Store:
         self.loads = Loads(reading, writing)
         self.asked = Asked(reading, writing)
         self.ddl = DdlLog(reading, writing)
+        self.alerts = Outbox(reading, writing)
         self.dead_letters = DeadLetters(reading)
         self.jobs = JobStore(self.database, vault)
         self.epochs = EpochStore(self.database, self.loads, self.dead_letters)

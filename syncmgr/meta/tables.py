@@ -171,3 +171,22 @@ GRANTS = Table(
     Column("object", String(255), primary_key=True),
     Column("privilege", String(32), primary_key=True),
 )
+
+ALERTS = Table(
+    "alerts",
+    METADATA,
+    Column("id", ID, primary_key=True, autoincrement=True),
+    Column("event", String(64), nullable=False),
+    Column("job", String(511), nullable=False),  # as db.name; empty: of the frontend
+    Column("subject", String(511), nullable=False),  # a table or folder; empty: of the job
+    Column("text", MEDIUM, nullable=False),
+    Column("error", Integer),
+    Column("advice", MEDIUM),
+    Column("fired_at", Double, nullable=False),
+    Column("resolved_at", Double),  # NULL: it is the case
+    Column("sent_at", Double),  # when it was last sent as firing
+    Column("resolved_sent_at", Double),
+    Column("failures", Integer, nullable=False),  # of the message that is due, in a row
+    Column("tried_at", Double),
+    Column("reason", MEDIUM),  # of the last failure
+)

@@ -1,7 +1,8 @@
 """Metrics and health as a scraper gets them, while jobs live and die."""
 
 import http.client
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
+from tests.support.servers.chat import Chat
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.until import until
 
@@ -70,10 +72,31 @@ def create(frontend: FrontendProcess, server: MysqlServer, db: str, user: str) -
     )
 
 
-def test_metrics_say_what_show_says(frontend: FrontendProcess, mysql_server: MysqlServer) -> None:
+@pytest.fixture
+def chat(frontend: FrontendProcess) -> Iterator[Chat]:
+    """Receives the alerts of the frontend."""
+    started = Chat()
+    frontend.sql(f'ADMIN SET FRONTEND CONFIG ("alert_webhook" = "{started.url}")')
+    assert "hidden" not in (frontend.folder / "log" / "audit.log").read_text()
+    assert "hidden" not in str(frontend.sql("SHOW FRONTEND CONFIG LIKE 'alert%'"))
+    yield started
+    frontend.sql('ADMIN SET FRONTEND CONFIG ("alert_webhook" = "")')
+    started.stop()
+
+
+def told(chat: Chat, job: str) -> list[str]:
+    messages = [json.loads(body) for _, body, _ in chat.received]
+    return [f"{each['event']} {each['status']}" for each in messages if each["job"] == job]
+
+
+def test_metrics_and_alerts_say_what_show_says(
+    frontend: FrontendProcess, mysql_server: MysqlServer, chat: Chat
+) -> None:
     """From CREATE to STOP, through an error that needs an operator, the death of a worker and of the frontend: a job
-    has all its states, its counters go on, and what needs an operator says so.
+    has all its states, its counters go on, what needs an operator says so, and whoever is to be told is told.
     """
+    frontend.sql("ADMIN TEST ALERT")
+    assert json.loads(chat.received[0][1])["event"] == "test"
     db = "metrics_live"
     create(frontend, mysql_server, db, "metered")
     scraped = Scraped(frontend, db)
@@ -85,9 +108,13 @@ def test_metrics_say_what_show_says(frontend: FrontendProcess, mysql_server: Mys
     frontend.kill_workers()
     assert scraped.state() in STATES
 
+    chat.received.clear()
     mysql_server.run("ALTER USER metered IDENTIFIED BY 'another'")
     frontend.kill_workers()
     until(lambda: scraped.one("job_needs_operator") == 1, why="the job needs an operator")
+    until(lambda: told(chat, f"{db}.job1") == ["job.needs_operator firing"], why="an operator is told")
+    [shown] = frontend.sql(f"SHOW ALERTS WHERE Job = '{db}.job1'")
+    assert (shown["State"], shown["Failure"]) == ("firing", None)
     assert (str(Code.SOURCE_ACCESS_DENIED.number),) in scraped.of("job_error")
     before = scraped.one("job_synced_until_timestamp_seconds")
     assert before is not None
@@ -97,6 +124,7 @@ def test_metrics_say_what_show_says(frontend: FrontendProcess, mysql_server: Mys
     until(lambda: scraped.one("job_needs_operator") == 0, why="it needs nobody")
     until(lambda: scraped.state() == "RUNNING", why="it runs again")
     assert (scraped.one("job_synced_until_timestamp_seconds") or 0) >= before
+    until(lambda: told(chat, f"{db}.job1")[1:] == ["job.needs_operator resolved"], why="an operator is told of the end")
 
     frontend.kill()
     frontend.start()

@@ -15,6 +15,7 @@ from syncsql.reading.read_show import frontend_config
 from syncsql.reading.read_user import set_password
 from syncsql.statements.session import (
     AdminSetFrontendConfig,
+    AdminTestAlert,
     ExplainSelect,
     Help,
     Kill,
@@ -90,8 +91,11 @@ def kill(at: Cursor) -> Kill:
     return at.end(Kill(id=at.number("a connection id"), query=word == "QUERY"))
 
 
-def admin(at: Cursor) -> AdminSetFrontendConfig | ShowFrontendConfig:
+def admin(at: Cursor) -> AdminSetFrontendConfig | AdminTestAlert | ShowFrontendConfig:
     """After ADMIN."""
+    if at.take("TEST"):
+        at.expect("ALERT")
+        return at.end(AdminTestAlert())
     if at.take("SHOW"):
         at.expect("FRONTEND")
         return at.end(frontend_config(at))

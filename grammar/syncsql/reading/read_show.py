@@ -52,6 +52,7 @@ _META: Final[Mapping[tuple[str, ...], _MetaRule]] = {
     ("STORAGE", "ENGINES"): _MetaRule(kind=MetaKind.ENGINES),
     ("PLUGINS",): _MetaRule(kind=MetaKind.PLUGINS),
     ("FRONTENDS",): _MetaRule(kind=MetaKind.FRONTENDS),
+    ("ALERTS",): _MetaRule(kind=MetaKind.ALERTS, filter=True),
     ("PRIVILEGES",): _MetaRule(kind=MetaKind.PRIVILEGES),
     ("COLLATION",): _MetaRule(kind=MetaKind.COLLATION, filter=True),
     ("CHARACTER", "SET"): _MetaRule(kind=MetaKind.CHARACTER_SET, filter=True),

@@ -75,6 +75,14 @@ class AdminSetFrontendConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AdminTestAlert:
+    """ADMIN TEST ALERT"""
+
+    def sql(self) -> str:
+        return "ADMIN TEST ALERT"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Help:
     """HELP [topic]; topic is None if all topics are requested, its blanks are single."""
 
@@ -213,6 +221,7 @@ class MetaKind(StrEnum):
     ENGINES = "ENGINES"
     PLUGINS = "PLUGINS"
     FRONTENDS = "FRONTENDS"
+    ALERTS = "ALERTS"
     PRIVILEGES = "PRIVILEGES"
     COLLATION = "COLLATION"
     CHARACTER_SET = "CHARACTER SET"

@@ -22,7 +22,9 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # Misspelt words count, too: such a statement fails, and the log has what was typed.
-_WORDS: Final = r"p[a-z]{0,3}s[a-z]{0,2}w[a-z]{0,3}[dt]|passord|passphrase|(?<![a-z])(?:pass|pwd)(?![a-z])|secret"
+_WORDS: Final = (
+    r"p[a-z]{0,3}s[a-z]{0,2}w[a-z]{0,3}[dt]|passord|passphrase|(?<![a-z])(?:pass|pwd)(?![a-z])|secret|webhook"
+)
 _SECRET: Final = re.compile(_WORDS, re.IGNORECASE)
 _IDENTIFIED: Final = re.compile(r"in?d[entif]{3,9}[dy]", re.IGNORECASE)
 _ANY: Final = re.compile(rf"{_WORDS}|{_IDENTIFIED.pattern}|\buser\b", re.IGNORECASE)

@@ -292,6 +292,21 @@ LOAD_PRIV. Both statements take effect immediately, also in open connections."""
         example='ADMIN SET FRONTEND CONFIG ("sync_commit_interval_second" = "1")',
         keywords=("CONFIG",),
     ),
+    Topic(
+        name="SHOW ALERTS",
+        syntax="SHOW ALERTS [LIKE 'pattern' | WHERE condition]",
+        says="Lists what needs attention now, and what did before: what it was, what to do, and whether alert_webhook "
+        "has received it. LIKE is about the event. For root and accounts with ADMIN_PRIV or NODE_PRIV.",
+        example="SHOW ALERTS WHERE State = 'firing'",
+        keywords=("ALERT",),
+    ),
+    Topic(
+        name="ADMIN TEST ALERT",
+        syntax="ADMIN TEST ALERT",
+        says="Sends one message to alert_webhook, and reports why it was not received if so.",
+        example="ADMIN TEST ALERT",
+        keywords=("ALERT",),
+    ),
 )
 
 

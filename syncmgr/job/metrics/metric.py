@@ -127,7 +127,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="syncmgr_job_error",
         kind="gauge",
         doc="1 while SHOW SYNC JOB has a Msg; the label is the number of the error.",
-        series=_each_of_job(lambda job: () if job.error is None else ((str(job.error), 1.0),)),
+        series=_each_of_job(lambda job: () if job.trouble is None else ((str(job.trouble.error), 1.0),)),
         labels=(*OF_JOB, "code"),
     ),
     Metric(

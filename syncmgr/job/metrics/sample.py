@@ -25,8 +25,18 @@ class SnapshotSample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Trouble:
+    """What is wrong with a job, or with a table of it. `error`: its number; 0: it has none."""
+
+    error: int
+    message: str
+    advice: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JobSample:
-    """A job. `error`: the number of what Msg says; None: nothing. `tables`: how many are in each state, all states.
+    """A job. `trouble`: what Msg says; None: nothing. `failures`: how often an error has paused it in a row.
+    `stopped`: tables that are no longer read, by source. `tables`: how many are in each state, all states.
     `behind_bytes`: what waits, by target. `left_second`: until the last of its snapshots is read, None: not known.
     """
 
@@ -34,7 +44,9 @@ class JobSample:
     name: str
     state: JobState
     needs_operator: bool
-    error: int | None
+    trouble: Trouble | None
+    failures: int
+    stopped: Mapping[str, Trouble]
     tables: Mapping[ChannelState, int]
     lag_second: float | None
     synced_until: float | None
@@ -69,7 +81,6 @@ def job_sample(
     rates: Mapping[str, float],
 ) -> JobSample:
     """`job`: as SHOW has it. `refused`: tables that could not join it. `loads`, `rates`: by channel token."""
-    fail = job.fail if job.fail is not None and job.fail.code else None
     reads = [table for table in tables if table.shown.state is ChannelState.SNAPSHOT and table.channel.token in loads]
     facts = {_target(each): load_facts(loads[each.channel.token], rates.get(each.channel.token)) for each in reads}
     return JobSample(
@@ -77,7 +88,9 @@ def job_sample(
         name=job.name,
         state=job.state,
         needs_operator=needs_operator(job, tables, refused),
-        error=None if fail is None else fail.code,
+        trouble=_trouble(job),
+        failures=job.failures,
+        stopped={} if job.state is JobState.CANCELLED else _stopped(tables),
         tables=_counted(() if job.state is JobState.CANCELLED else tables),
         lag_second=lag_second(tables),
         synced_until=synced_until(tables),
@@ -97,6 +110,23 @@ def newest(jobs: Iterable[tuple[int, JobSample]]) -> tuple[JobSample, ...]:
     for _, job in sorted(jobs, key=lambda each: each[0]):
         found[job.db, job.name] = job
     return tuple(found.values())
+
+
+def _trouble(job: SyncJob) -> Trouble | None:
+    """Not what a user has done."""
+    if job.fail is None or not job.fail.code:
+        return None
+    return Trouble(error=job.fail.code, message=job.fail.message, advice=job.advised)
+
+
+def _stopped(tables: Iterable[TableOverview]) -> dict[str, Trouble]:
+    stopped = [table for table in tables if table.shown.state is ChannelState.STOPPED]
+    return {
+        each.channel.source.label: Trouble(
+            error=each.shown.error or 0, message=each.shown.reason or "", advice=each.shown.advice
+        )
+        for each in stopped
+    }
 
 
 def _counted(tables: Iterable[TableOverview]) -> dict[ChannelState, int]:

@@ -340,6 +340,16 @@ class FakeAccounts:
         del self.users[account]
 
 
+class FakeAlerts:
+    """One that fires; a test of them is not received."""
+
+    def rows(self) -> list[tuple[str | None, ...]]:
+        return [("1", "job.lagging", "demo.shop", "", "firing", "It is old", None, "2026-01-01 00:00:00", *[None] * 3)]
+
+    def test(self) -> None:
+        raise SyncError(Code.WEBHOOK_FAILED, reason="Connection refused")
+
+
 @dataclass
 class FakeAudit:
     """A file that is always written."""
@@ -355,7 +365,7 @@ class FakeFrontend:
     """All of them."""
 
     audit: AuditFile = field(default_factory=FakeAudit)
-
+    alerts: FakeAlerts = field(default_factory=FakeAlerts)
     password: str = ""
     tls_only: bool = False
     jobs: FakeJobs = field(default_factory=FakeJobs)

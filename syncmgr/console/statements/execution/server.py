@@ -17,6 +17,7 @@ from syncmgr.console.statements.show.show import CONSTANT, Listing, listing
 from syncmgr.console.wire.results import Done, Result
 from syncsql import (
     AdminSetFrontendConfig,
+    AdminTestAlert,
     DropUser,
     Help,
     Kill,
@@ -29,6 +30,10 @@ from syncsql import (
 )
 
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
+ALERT_COLUMNS: Final = (
+    *("Id", "Event", "Job", "Subject", "State", "Text", "Advice"),
+    *("FiredAt", "ResolvedAt", "SentAt", "Failure"),
+)
 NAME_AND_VALUE: Final = ("Variable_name", "Value")
 
 
@@ -64,6 +69,12 @@ async def set_config(context: Context, statement: AdminSetFrontendConfig) -> Res
     return Done()
 
 
+async def send_test_alert(context: Context, _statement: AdminTestAlert) -> Result:
+    context.frontend.access.need_operator()
+    await context.slow(context.house.alerts.test)
+    return Done()
+
+
 async def show_help(_context: Context, statement: Help) -> Result:
     return listing(*help_topics.answer(statement.topic)).result()
 
@@ -81,6 +92,9 @@ async def _meta(context: Context, statement: ShowMeta) -> Listing:
             return listing(NAME_AND_VALUE, _status(context))
         case MetaKind.FRONTENDS:
             return _frontends(context)
+        case MetaKind.ALERTS:
+            context.frontend.access.need_operator()
+            return listing(ALERT_COLUMNS, await context.quick(context.house.alerts.rows))
         case MetaKind.WARNINGS | MetaKind.COUNT_WARNINGS | MetaKind.ERRORS | MetaKind.COUNT_ERRORS as kind:
             return show.remarks(kind, context.remarks.told)
         case MetaKind.INDEX:

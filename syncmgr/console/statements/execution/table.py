@@ -51,6 +51,7 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.Kill: server.kill,
     sql.ShowFrontendConfig: server.show_config,
     sql.AdminSetFrontendConfig: server.set_config,
+    sql.AdminTestAlert: server.send_test_alert,
     sql.Help: server.show_help,
     sql.ShowMeta: server.show_meta,
     sql.CreateUser: server.change_users,

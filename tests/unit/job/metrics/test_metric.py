@@ -6,10 +6,11 @@ import yaml
 
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.metrics.metric import METRICS, Metric
-from syncmgr.job.metrics.sample import Sample, SnapshotSample
+from syncmgr.job.metrics.sample import Sample, SnapshotSample, Trouble
 from syncmgr.job.state import JobState
 from tests.unit.job.metrics.factories import make_job_sample, make_sample
 
+DENIED = Trouble(error=20103, message="denied", advice=None)
 ROOT = Path(__file__).parents[4]
 
 
@@ -61,7 +62,7 @@ def test_names_are_those_that_prometheus_advises(metric: Metric) -> None:
 def test_every_series_has_a_value_for_each_label() -> None:
     """Once each."""
     snapshot = SnapshotSample(table="demo.orders", rows=3, estimated_rows=9)
-    job = make_job_sample(error=20103, behind_bytes={"demo.x": 7}, snapshots=(snapshot,), left_second=1.0)
+    job = make_job_sample(trouble=DENIED, behind_bytes={"demo.x": 7}, snapshots=(snapshot,), left_second=1.0)
     sample = make_sample(job, make_job_sample(name="other"))
     for metric in METRICS:
         found = list(metric.series(sample))

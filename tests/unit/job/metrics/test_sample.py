@@ -36,6 +36,7 @@ def test_tables_are_counted_in_all_states() -> None:
         ChannelState.STOPPED: 1,
     }
     assert found.needs_operator
+    assert {table: trouble.message for table, trouble in found.stopped.items()} == {"shop.orders": "why"}
     assert found.behind_bytes == {"demo.orders": 7}
 
 
@@ -48,9 +49,11 @@ def test_a_cancelled_job_has_no_tables() -> None:
 def test_an_error_is_told_by_its_number() -> None:
     """One without a number is what a user did."""
     fail = FailMsg(type=FailType.SUBMIT_FAIL, code=20103, message="denied", at=1.0)
-    assert sampled(make_job(state=JobState.PAUSED_BY_ERROR, fail=fail), Facts()).error == 20103
+    trouble = sampled(make_job(state=JobState.PAUSED_BY_ERROR, fail=fail), Facts()).trouble
+    assert trouble is not None
+    assert (trouble.error, trouble.message) == (20103, "denied")
     by_user = FailMsg(type=FailType.USER_CANCEL, code=0, message="stopped", at=1.0)
-    assert sampled(make_job(state=JobState.CANCELLED, fail=by_user), Facts()).error is None
+    assert sampled(make_job(state=JobState.CANCELLED, fail=by_user), Facts()).trouble is None
 
 
 @pytest.mark.parametrize(("rates", "left"), [({"token-1": 20.0}, 2.0), ({}, None)])

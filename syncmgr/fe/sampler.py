@@ -26,8 +26,9 @@ def pause_after(cost_second: float) -> float:
 class Sampler:
     """start() and stop() once each. No client causes a measurement."""
 
-    def __init__(self, measure: Callable[[], Sample]) -> None:
-        self._measure = measure
+    def __init__(self, measure: Callable[[], Sample], heard: Callable[[Sample], None]) -> None:
+        """`heard`: is told of each sample, in the thread that measures."""
+        self._measure, self._heard = measure, heard
         self._last: Sample | None = None
         self._stopping = threading.Event()
         self._fails = False
@@ -55,7 +56,9 @@ class Sampler:
     def _sample(self) -> None:
         """One that fails leaves the last one, whose age says so."""
         try:
-            self._last, self._fails = self._measure(), False
+            self._last = self._measure()
+            self._heard(self._last)
+            self._fails = False
         except Exception:
             if not self._fails:
                 log.exception("nothing could be measured; the last sample stays")

@@ -1,6 +1,6 @@
 import pytest
 
-from syncmgr.web.sampler import pause_after
+from syncmgr.fe.sampler import pause_after
 
 
 @pytest.mark.parametrize(("cost", "pause"), [(0.0, 1.0), (0.01, 0.99), (0.2, 3.8), (2.0, 38.0)])

@@ -1,0 +1,1 @@
+"""Alerts: raised from what is measured, kept in the metadata, sent to a webhook."""

@@ -1,0 +1,59 @@
+"""One message to a webhook.
+
+Owns: the request, its time limit, its signature, what counts as received.
+Must not know: what is sent, when, how often.
+"""
+
+import hashlib
+import hmac
+import http.client
+import ssl
+from typing import Final
+from urllib.parse import urlsplit
+
+TIMEOUT_SECOND: Final = 5.0
+SIGNATURE: Final = "X-Syncmgr-Signature"
+_PORTS: Final = {"https": 443, "http": 80}
+
+
+class NotReceivedError(Exception):
+    """Why. Never has the URL, which is a secret."""
+
+
+def post(url: str, secret: str, body: bytes, timeout: float = TIMEOUT_SECOND) -> None:
+    """Raises NotReceivedError unless the answer is 2xx; redirects are not followed."""
+    connection = _connection(url, timeout)
+    headers = {"content-type": "application/json", "user-agent": "syncmgr"}
+    if secret:
+        headers[SIGNATURE] = f"sha256={hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}"
+    parts = urlsplit(url)
+    path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+    try:
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+    except (OSError, http.client.HTTPException) as error:
+        raise NotReceivedError(_words(error)) from None
+    finally:
+        connection.close()
+    if not 200 <= answer.status < 300:
+        raise NotReceivedError(f"the webhook answered {answer.status} {answer.reason}"[:200])
+
+
+def _connection(url: str, timeout: float) -> http.client.HTTPConnection:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise NotReceivedError("alert_webhook is no http:// or https:// URL") from None
+    if not parts.hostname:
+        raise NotReceivedError("alert_webhook names no host")
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(parts.hostname, port, timeout=timeout, context=ssl.create_default_context())
+    return http.client.HTTPConnection(parts.hostname, port, timeout=timeout)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "the webhook has not answered in time"
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (words or type(error).__name__)[:200]

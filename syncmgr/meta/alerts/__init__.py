@@ -1,0 +1,1 @@
+"""Alerts that were raised, and what was sent of them."""
