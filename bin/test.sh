@@ -123,7 +123,7 @@ finish() {
 }
 
 main() {
-  local spread=(--maxprocesses=4 --dist=loadfile)
+  local spread=(--maxprocesses=4 --dist=loadfile --no-loadscope-reorder) # tests/support/long_files.py has the order
   local processes=(--numprocesses=logical "${spread[@]}") again=again
   cd "$PROJECT"
   case ${1:-} in

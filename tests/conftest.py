@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.support import installed, jvm, second_proofs
+from tests.support import installed, jvm, long_files, second_proofs
 from tests.support.servers import canal as canal_servers
 from tests.support.servers.canal import CanalServer, ZooKeeper
 from tests.support.servers.mysql import Flavour, MysqlServer, binary, chosen_settings
@@ -59,6 +59,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(0))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None, object, object]:
+    """After pytest has put tests together that share parameters."""
+    session.items[:] = long_files.in_order(session.items)
+    return (yield)
 
 
 def fault_of_marks(items: Sequence[pytest.Function]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import STARTS_SPARK, fault_of_marks
-from tests.support import second_proofs
+from tests.support import long_files, second_proofs
 from tests.support.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +59,16 @@ def test_a_missing_mark_is_told_of_a_run_in_several_processes(tmp_path: Path) ->
     assert ended.returncode != 0
     assert "tests that start a JVM need pytest.mark.spark: test_bad.py" in ended.stdout
     assert "INTERNALERROR" not in ended.stdout
+
+
+def test_the_longest_files_come_first() -> None:
+    """tests/support/long_files.py: each of them exists, and the tests of a file keep their order."""
+    assert [name for name in long_files.LONGEST_FIRST if not (ROOT / "tests" / name).is_file()] == []
+    first, last = (f"tests/{long_files.LONGEST_FIRST[place]}" for place in (0, -1))
+    paths = ["tests/unit/test_a.py", last, "tests/unit/test_b.py", last, first]
+    items = [SimpleNamespace(location=(path, line, "test_y")) for line, path in enumerate(paths)]
+    ordered: list[Any] = long_files.in_order(items)  # type: ignore[arg-type]
+    assert [item.location[1] for item in ordered] == [4, 1, 3, 0, 2]
 
 
 def test_second_proofs_are_of_tests_that_exist() -> None:
