@@ -265,6 +265,24 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         mutable=True,
     ),
     Setting(
+        "fold_copy_bytes",
+        1024 * MiB,
+        "bytes",
+        "Data files of a lake elsewhere that a fold of equality deletes copies to copies_dir at once; a larger one is "
+        "copied alone.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "task_rows_bytes",
+        16 * MiB,
+        "bytes",
+        "Staged rows of an epoch or chunk that travel in memory with the tasks of a Spark cluster; more of them go "
+        "through files beside the table's. Spark sends a task in one message of spark.rpc.message.maxSize, 128 MiB.",
+        between(0, 64 * MiB),
+        mutable=True,
+    ),
+    Setting(
         "upkeep_interval_second",
         2.0,
         "seconds",

@@ -201,6 +201,8 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:
         wait_second=settings.seconds("spark_start_timeout_second"),
         copies_dir=settings.folder("copies_dir"),
         executor_wait_second=settings.seconds("executor_wait_second"),
+        fold_copy_bytes=lambda: settings.number("fold_copy_bytes"),
+        task_rows_bytes=lambda: settings.number("task_rows_bytes"),
         index_dir=settings.folder("meta_dir") / "index",
         index_max_bytes=lambda: settings.number("key_index_max_bytes"),
         environment=environment,

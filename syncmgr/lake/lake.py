@@ -39,7 +39,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import EXECUTOR_WAIT_SECOND, LakePlace
 from syncmgr.lake.spark.readings import ChunkReads
 from syncmgr.lake.spark.session import READY, Session
-from syncmgr.lake.storage.copies import Copies
+from syncmgr.lake.storage.copies import FOLD_BYTES, TASK_BYTES, Copies, Room
 from syncmgr.lake.storage.locations import is_local, local
 from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.tables import IcebergTables
@@ -107,6 +107,7 @@ class Lake:
             options=options["options"],
             environment=options.get("environment", {}),
         )
+        self._room = _room(options)
         self._session = Session(self.place, progress)
         self._shelf = CatalogReader(file=self.place.catalog_file)
         catalog = self._shelf if self.place.embedded else ForeignCatalog(self.iceberg)
@@ -204,7 +205,7 @@ class Lake:
                 if self._open is not None:
                     self._open.copies.close()
                 pointer = self._shelf.pointer if self.place.embedded else None
-                self._open = _opened(spark, Copies(self.place.copies_dir), pointer)
+                self._open = _opened(spark, Copies(self.place.copies_dir, self._room), pointer)
             return self._open
 
     def check_integrity(self, db: str, table: str, *, replaced: bool = False) -> None:
@@ -337,6 +338,13 @@ class Lake:
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
+
+
+def _room(options: LakeOptions) -> Room:
+    return Room(
+        fold=options.get("fold_copy_bytes", lambda: FOLD_BYTES),
+        task=options.get("task_rows_bytes", lambda: TASK_BYTES),
+    )
 
 
 def _confirm(durability: Durability) -> None:

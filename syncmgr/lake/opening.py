@@ -34,6 +34,10 @@ class LakeOptions(TypedDict):
     index_max_bytes: Callable[[], int]
     #: how long a cluster may give a job of Spark no executor
     executor_wait_second: NotRequired[float]
+    #: of data files elsewhere that a fold copies at once, now
+    fold_copy_bytes: NotRequired[Callable[[], int]]
+    #: of staged rows that travel with the tasks of a cluster, now
+    task_rows_bytes: NotRequired[Callable[[], int]]
     #: variables for its JVM only
     environment: NotRequired[Mapping[str, str]]
     #: expressions of channels are not bounded

@@ -24,7 +24,6 @@ from syncmgr.lake.index.keys import FIELD_ID
 from syncmgr.lake.spark.jvm import Java
 from syncmgr.lake.storage.locations import is_local
 
-MOST_SHIPPED: Final = 16 * 2**20  # bytes in Arrow's memory: Spark sends a task in one message of at most 128 MiB
 BATCH_ROWS: Final = 65_536
 ICEBERG_TYPES: Final = {
     "tinyint": "int",
@@ -63,7 +62,7 @@ def row_source(iceberg: Iceberg, table: Java, folder: str) -> Iterator[RowSource
     with ExitStack() as files:
 
         def rows(ddl: str, paths: Sequence[str]) -> DataFrame:
-            if _bytes(paths) <= MOST_SHIPPED:
+            if _bytes(paths) <= iceberg.storage.room.task():
                 return shipped(iceberg.spark, ddl, paths)
             return files.enter_context(_through_storage(iceberg, table, folder, ddl, paths))
 

@@ -1,11 +1,14 @@
 """The folder in which one process keeps copies of files that are not on the local disk.
 
-Owns: that no other process writes or deletes there, and that what a killed one has left is removed.
+Owns: that no other process writes or deletes there, and that what a killed one has left is removed; how much may be
+copied there at once.
 Must not know: what is copied.
 """
 
 import shutil
 import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import IO, Final
@@ -13,13 +16,25 @@ from typing import IO, Final
 from syncmgr.host.folders import lock_of
 
 LOCK: Final = ".lock"
+FOLD_BYTES: Final = 2**30
+TASK_BYTES: Final = 16 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """Bytes, now. `fold`: of data files that a fold copies at once, unless one is larger; `task`: of staged rows that
+    travel with Spark's tasks, and not through files.
+    """
+
+    fold: Callable[[], int] = lambda: FOLD_BYTES
+    task: Callable[[], int] = lambda: TASK_BYTES
 
 
 class Copies:
     """Below `parent`, from the first use on. From any thread."""
 
-    def __init__(self, parent: Path) -> None:
-        self._parent = parent
+    def __init__(self, parent: Path, room: Room | None = None) -> None:
+        self._parent, self.room = parent, room or Room()
         self._lock = Lock()
         self._owned: tuple[Path, IO[bytes]] | None = None
 

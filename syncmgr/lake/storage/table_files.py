@@ -52,6 +52,7 @@ class TableFiles:
 
     def __init__(self, java: JavaFiles, copies: Copies, *, spark_is_here: bool) -> None:
         self._java, self._copies, self.spark_is_here = java, copies, spark_is_here
+        self.room = copies.room
         self._lock = threading.Lock()
         self._uploaded: dict[str, Java] = {}
 

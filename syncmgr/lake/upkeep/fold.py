@@ -33,7 +33,6 @@ from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class, text_
 
 KEY: Final = "syncmgr_key_"  # Spark's reader fails if a column of a file has the name, and another type
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
-FETCHED_BYTES: Final = 2**30  # of data files that are copied to the local disk at once, unless one is larger
 
 Key = tuple[Field, ...]
 NumberedFile = tuple[int, ContentFile]  # with its position among the data files
@@ -111,7 +110,8 @@ class Fold:
         refuse_unknown_reach(contents)
         few = sum(file.rows for file in gone) <= BROADCAST_KEYS
         found: dict[int, BitMap] = {}
-        for part in parts(data, self._iceberg.storage.fetches):
+        storage = self._iceberg.storage
+        for part in parts(data, storage.fetches, storage.room.fold()):
             paths = [file.path for file in (*(file for _, file in part), *gone)]
             with key_files(self._iceberg, self._session, table.io(), paths) as read:
                 found |= self._dead(key, reaches, part, read, few=few)
@@ -177,16 +177,18 @@ class Fold:
         return read.rows(named, key_schema(key), files)
 
 
-def parts(data: Sequence[NumberedFile], fetches: Callable[[str], bool]) -> Iterator[list[NumberedFile]]:
-    """Those that need no copy on the local disk together, the others as far as there is room for their copies."""
+def parts(data: Sequence[NumberedFile], fetches: Callable[[str], bool], most: int) -> Iterator[list[NumberedFile]]:
+    """Those that need no copy on the local disk together, the others as far as there is room for their copies: `most`
+    bytes.
+    """
     part = [each for each in data if not fetches(each[1].path)]
     if part:
         yield part
-    part, room = [], FETCHED_BYTES
+    part, room = [], most
     for number, file in (each for each in data if fetches(each[1].path)):
         if part and file.bytes > room:
             yield part
-            part, room = [], FETCHED_BYTES
+            part, room = [], most
         part.append((number, file))
         room -= file.bytes
     if part:

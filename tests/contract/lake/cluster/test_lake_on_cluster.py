@@ -19,10 +19,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.executors import row_source
 from syncmgr.lake.iceberg.java_api import iterated
 from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep.upkeep import expire
 from tests.contract.mysql_reader import database
 from tests.contract.snapshot.test_snapshot_commit import Chunked, fill
@@ -125,8 +125,8 @@ def test_rows_that_are_too_many_for_tasks_go_through_the_store(tables: Tables, m
         "f": pa.float32(),
     }
     made = []
-    for most in (row_source.MOST_SHIPPED, 0):
-        monkeypatch.setattr(row_source, "MOST_SHIPPED", most)
+    for room in (Room(), Room(task=lambda: 0)):
+        monkeypatch.setattr(tables.lake.iceberg().storage, "room", room)
         table = tables.make(definition, ("id", *types), types=types)
         table.where = "id >= 0"
         table.commit([(INS, 1, 200, 12, "ä", 10**15, b"\xff", 0.5), (INS, 2, None, None, None, None, None, None)])

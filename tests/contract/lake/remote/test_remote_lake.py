@@ -18,6 +18,7 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
 from tests.support.lakes import RestLake, missing_for_rest, rest_lake
@@ -171,7 +172,7 @@ def test_a_fold_copies_no_more_than_there_is_room_for(tables: Tables, monkeypatc
         return find(*args, **options)
 
     monkeypatch.setattr(fold.Fold, "_dead", counted)
-    monkeypatch.setattr(fold, "FETCHED_BYTES", 1)
+    monkeypatch.setattr(table.lake.iceberg().storage, "room", Room(fold=lambda: 1))
     table.lake._upkeep_of(table.db, table.name)._fold(table.lake.iceberg(), table.lake.upkeep_session())
     assert most == [2, 2, 2]
     assert table.files(2) == 0
