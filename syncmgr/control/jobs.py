@@ -6,7 +6,7 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -212,7 +212,7 @@ class Jobs:
     def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]:
         """Reports what its targets lack, and no other job provides."""
         job = self._named(name, db)
-        lost = lost_by_stop(job, self._showing.overview(job))
+        lost = lost_by_stop(job, self._showing.overviews([job]).get(job.id, ()))
         self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
         return lost
 
@@ -282,11 +282,11 @@ class Jobs:
         The lake is not queried, since it may be unavailable.
         """
         wanted = (job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids)
-        return [self._showing.row(job) for job in wanted]
+        return self._showing.rows(list(wanted))
 
     def samples(self) -> tuple[JobSample, ...]:
         """What metrics say of all jobs."""
-        return newest((job.id, self._showing.sample(job)) for job in self._store.jobs.all())
+        return newest(self._showing.samples(self._store.jobs.all()))
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
@@ -301,9 +301,9 @@ class Jobs:
         """Rows a second that a job's snapshot reads now, by channel token."""
         return self._showing.rates(job_id)
 
-    def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
-        """The present state of each table of a job."""
-        return self._showing.overview(job)
+    def overviews(self, jobs: Sequence[SyncJob]) -> Mapping[JobId, tuple[TableOverview, ...]]:
+        """The present state of each of their tables; without jobs that are no longer stored."""
+        return self._showing.overviews(jobs)
 
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB, with each table under its present name; passwords are masked."""

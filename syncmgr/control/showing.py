@@ -5,11 +5,14 @@ Must not know: which fact counts, the shape of an answer; both are in job/.
 """
 
 import time
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
+from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import FailMsg
 from syncmgr.job.freshness import Reading
@@ -35,10 +38,13 @@ from syncmgr.job.show_sync import (
     status_json,
     upkeep_facts,
 )
+from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import Upkeep
 from syncmgr.meta.store import Store
+
+NONE: Final[Mapping[JobId, Sequence[DdlRecord]]] = MappingProxyType({})
 
 
 class ShownRun(Protocol):
@@ -51,6 +57,32 @@ class ShownRun(Protocol):
     def standings(self) -> Mapping[str, Standing]: ...
     def backlogs(self) -> Mapping[str, Backlog]: ...
     def rates(self) -> Mapping[str, float]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """What is stored of some jobs, and the runs of those that have one. `waiting`: of the others. `refused`: statements
+    about tables that could not join.
+    """
+
+    figures: Mapping[JobId, Figures]
+    runs: Mapping[JobId, ShownRun]
+    loads: Mapping[JobId, Mapping[str, Load]]
+    waiting: Mapping[JobId, Mapping[str, Backlog]]
+    resyncing: Mapping[JobId, Mapping[str, float | None]]
+    refused: Mapping[JobId, Sequence[DdlRecord]]
+
+    def facts(self, job_id: JobId) -> Facts:
+        """From the run if there is one; otherwise as stored."""
+        run = self.runs.get(job_id)
+        return Facts(
+            loads=self.loads.get(job_id, {}),
+            backlogs=self.waiting.get(job_id, {}) if run is None else run.backlogs(),
+            standings={} if run is None else run.standings(),
+            resyncing=self.resyncing.get(job_id, {}),
+            committed=self.figures[job_id].synced_until if run is None else run.synced_until() or None,
+            reading=None if run is None else run.reading(),
+        )
 
 
 class _Seen(NamedTuple):
@@ -81,28 +113,35 @@ class Showing:
         self._upkeep, self._upkeep_failure = upkeep, upkeep_failure
         self._run_of, self._trouble_of = run_of, trouble_of
 
-    def _seen(self, job: SyncJob) -> "_Seen":
-        figures = self._store.epochs.figures(job.id)
-        facts = self._facts(job, figures)
-        job = with_trouble(job, self._trouble_of(job.id))
-        tables = overview(job, facts, time.time())
-        return _Seen(as_told(job, tables), figures, facts, tables, self._refused(job))
-
-    def sample(self, job: SyncJob) -> JobSample:
-        """What metrics say of it: the same as SHOW."""
-        seen = self._seen(job)
-        return job_sample(
-            seen.job,
-            seen.figures,
-            tables=seen.tables,
-            refused=seen.refused,
-            loads=seen.facts.loads,
-            rates=self.rates(job.id),
+    def _seen(self, jobs: Sequence[SyncJob]) -> Iterator[_Seen]:
+        """In their order; without jobs that are no longer stored."""
+        known = self._known(
+            jobs, self._store.ddl.refused_of([job.id for job in jobs if job.state is not JobState.CANCELLED])
         )
+        now = time.time()
+        for job in jobs:
+            if job.id in known.figures:
+                yield self._seen_at(job, known, now)
 
-    def row(self, job: SyncJob) -> tuple[str | None, ...]:
-        """One row of SHOW SYNC JOB."""
-        job, figures, facts, tables, refused = self._seen(job)
+    def _seen_at(self, job: SyncJob, known: _Known, now: float) -> _Seen:
+        facts = known.facts(job.id)
+        job = with_trouble(job, self._trouble_of(job.id))
+        tables = overview(job, facts, now)
+        refused = _refused(job, known.refused.get(job.id, ()))
+        return _Seen(as_told(job, tables), known.figures[job.id], facts, tables, refused)
+
+    def samples(self, jobs: Sequence[SyncJob]) -> Iterator[tuple[JobId, JobSample]]:
+        """What metrics say of them: the same as SHOW."""
+        for job, figures, facts, tables, refused in self._seen(jobs):
+            rates = self.rates(job.id)
+            yield job.id, job_sample(job, figures, tables=tables, refused=refused, loads=facts.loads, rates=rates)
+
+    def rows(self, jobs: Sequence[SyncJob]) -> list[tuple[str | None, ...]]:
+        """Of SHOW SYNC JOB, in their order; without jobs that are no longer stored."""
+        return [self._row(seen) for seen in self._seen(jobs)]
+
+    def _row(self, seen: _Seen) -> tuple[str | None, ...]:
+        job, figures, facts, tables, refused = seen
         status = status_json(
             figures,
             tables=tables,
@@ -121,28 +160,31 @@ class Showing:
     def _upkeep_facts(self, db: str, target: str) -> dict[str, str | None]:
         return upkeep_facts(self._upkeep.upkeep_log(db, target), self._upkeep_failure(db, target))
 
-    def _refused(self, job: SyncJob) -> dict[str, dict[str, Fact]]:
-        """Tables that match its patterns and could not join it."""
-        records = [] if job.state is JobState.CANCELLED else self._store.ddl.refused(job.id)
-        return refused_facts(records, lacked(job, [record.table for record in records])) if records else {}
-
-    def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
-        """The present state of each table of a job."""
-        return overview(job, self._facts(job, self._store.epochs.figures(job.id)), time.time())
+    def overviews(self, jobs: Sequence[SyncJob]) -> dict[JobId, tuple[TableOverview, ...]]:
+        """The present state of each of their tables; without jobs that are no longer stored."""
+        known, now = self._known(jobs), time.time()
+        return {job.id: overview(job, known.facts(job.id), now) for job in jobs if job.id in known.figures}
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
         run = self._run_of(job_id)
         return {} if run is None else run.rates()
 
-    def _facts(self, job: SyncJob, figures: Figures) -> Facts:
-        """From the run if there is one; otherwise as stored."""
-        run = self._run_of(job.id)
-        return Facts(
-            loads=self._store.loads.of(job.id),
-            backlogs=self._store.epochs.waiting(job.id) if run is None else run.backlogs(),
-            standings={} if run is None else run.standings(),
-            resyncing={t: at.stale_since for t, at in self._store.epochs.progress(job.id).items() if at.resyncing},
-            committed=figures.synced_until if run is None else run.synced_until() or None,
-            reading=None if run is None else run.reading(),
+    def _known(self, jobs: Sequence[SyncJob], refused: Mapping[JobId, Sequence[DdlRecord]] = NONE) -> _Known:
+        """The number of questions to the metadata does not depend on that of the jobs."""
+        ids = [job.id for job in jobs]
+        figures = self._store.epochs.figures_of(ids)
+        runs = {job_id: run for job_id in ids if (run := self._run_of(job_id)) is not None}
+        return _Known(
+            figures=figures,
+            runs=runs,
+            loads=self._store.loads.of_jobs(ids),
+            waiting=self._store.epochs.waiting_of([job_id for job_id in ids if job_id not in runs]),
+            resyncing=self._store.epochs.resyncing(ids),
+            refused=refused,
         )
+
+
+def _refused(job: SyncJob, records: Sequence[DdlRecord]) -> dict[str, dict[str, Fact]]:
+    """Tables that match its patterns and could not join it."""
+    return refused_facts(records, lacked(job, [record.table for record in records])) if records else {}

@@ -38,7 +38,7 @@ class ShownJobs(Protocol):
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
-    def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
+    def overviews(self, jobs: Sequence[SyncJob]) -> Mapping[JobId, Sequence[TableOverview]]: ...
 
 
 class History:
@@ -58,21 +58,23 @@ class History:
                 shown = self._jobs.show(None, by_id)
                 return [(*_name(by_id[str(row[0])]), *row[2:]) for row in shown]
             case "sync_channels":
-                return [row for job in jobs for row in self._channels(job)]
+                return list(self._channels(jobs))
             case "sync_epochs":
                 return [row for job in jobs for row in self._epochs(job, wanted)]
             case "sync_snapshots":
-                return [row for job in jobs for row in self._loads(job)]
+                return list(self._loads(jobs))
             case "sync_ddl":
-                return [(*_name(job), *ddl_row(record)) for job in jobs for record in self._store.ddl.of(job.id)]
+                records = self._store.ddl.of_jobs([job.id for job in jobs])
+                return [(*_name(job), *ddl_row(record)) for job in jobs for record in records.get(job.id, ())]
             case "sync_dead_letters":
-                return [row for job in jobs for row in self._dead_letters(job)]
+                having = self._store.dead_letters.counts([job.id for job in jobs])
+                return [row for job in jobs if job.id in having for row in self._dead_letters(job)]
             case _:
                 return [row for job in jobs for row in self._points(job, wanted)]
 
-    def _channels(self, job: SyncJob) -> Iterator[Row]:
-        progress = self._store.epochs.progress(job.id)
-        for table in self._jobs.overview(job):
+    def _channels(self, jobs: Sequence[SyncJob]) -> Iterator[Row]:
+        progress, overviews = self._store.epochs.progress_of([job.id for job in jobs]), self._jobs.overviews(jobs)
+        for job, table in _tables(jobs, overviews):
             channel = table.channel
             at = progress.get(channel.token)
             if at is None:  # it has left since the job was read
@@ -123,11 +125,12 @@ class History:
                 raise
             return frozenset()
 
-    def _loads(self, job: SyncJob) -> Iterator[Row]:
-        loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)
-        for table in self._jobs.overview(job):
-            if table.channel.token in loads:
-                yield *_name(job), *snapshot_row(table, loads, rates)
+    def _loads(self, jobs: Sequence[SyncJob]) -> Iterator[Row]:
+        loads, overviews = self._store.loads.of_jobs([job.id for job in jobs]), self._jobs.overviews(jobs)
+        rates = {job.id: self._jobs.rates(job.id) for job in jobs}
+        for job, table in _tables(jobs, overviews):
+            if table.channel.token in loads.get(job.id, ()):
+                yield *_name(job), *snapshot_row(table, loads[job.id], rates[job.id])
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
         """The snapshot of each of a job's tables at a consistent point; `epoch` None: at the newest.
@@ -144,6 +147,13 @@ class History:
 def _by_table(job: SyncJob, point: StoredEpoch) -> dict[tuple[str, str], int]:
     made = ((channel, point.snapshots.get(channel.token)) for channel in job.channels)
     return {(channel.target_db, channel.target): snapshot for channel, snapshot in made if snapshot is not None}
+
+
+def _tables(
+    jobs: Sequence[SyncJob], overviews: Mapping[JobId, Sequence[TableOverview]]
+) -> Iterator[tuple[SyncJob, TableOverview]]:
+    """Without those of jobs that are no longer stored."""
+    return ((job, table) for job in jobs for table in overviews.get(job.id, ()))
 
 
 def _name(job: SyncJob) -> tuple[int, str, str]:

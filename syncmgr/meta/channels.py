@@ -125,7 +125,9 @@ def resync(connection: Connection, job_id: JobId) -> None:
     """Marks channels that are to be read again as having nothing read."""
     rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)).all()
     # Until the binlog has passed the point of a read, a statement before that point may make its rows wrong.
-    open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if not load.caught_up}
+    open_loads = {
+        token: load for token, load in loads.loads_of(connection, [job_id])[job_id].items() if not load.caught_up
+    }
     excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
     these = CHANNELS.c.token.in_(excerpts)
     changes = {row.token: codec.changes_of(row.changes) for row in rows if row.changes is not None}
@@ -188,9 +190,12 @@ def describe(connection: Connection, changed: Iterable[ChannelDescription]) -> N
         connection.execute(update(CHANNELS).where(CHANNELS.c.token == channel.token).values(values))
 
 
-def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress]:
+def progress(connection: Connection, job_ids: Sequence[JobId]) -> dict[str, ChannelProgress]:
     """By channel token."""
-    rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id)).all()
+    # without the descriptions, which are long
+    facts = [CHANNELS.c[name] for name in ("token", "last_epoch", "last_snapshot", "last_sequence")]
+    facts += [CHANNELS.c[name] for name in ("resyncing", "stale_since", "changes")]
+    rows = connection.execute(select(*facts).where(CHANNELS.c.job_id.in_(job_ids))).all()
     return {
         row.token: ChannelProgress(
             token=row.token,
@@ -201,6 +206,15 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
         )
         for row in rows
     }
+
+
+def resyncing(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, dict[str, float | None]]:
+    """Of channels that are to be read again, by job and token, how stale they are until then."""
+    found = defaultdict[JobId, dict[str, float | None]](dict)
+    query = select(CHANNELS.c.job_id, CHANNELS.c.token, CHANNELS.c.stale_since)
+    for row in connection.execute(query.where(CHANNELS.c.job_id.in_(job_ids), CHANNELS.c.resyncing)):
+        found[JobId(row.job_id)][row.token] = row.stale_since
+    return found
 
 
 def is_known(connection: Connection, token: str) -> bool:

@@ -4,7 +4,8 @@ Owns: the records of a job, and how its channels become those after a statement.
 Must not know: why a statement was followed or refused.
 """
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -33,16 +34,23 @@ class DdlLog:
 
     def of(self, job_id: JobId) -> list[DdlRecord]:
         """Oldest first."""
+        return self.of_jobs([job_id]).get(job_id, [])
+
+    def of_jobs(self, job_ids: Sequence[JobId]) -> dict[JobId, list[DdlRecord]]:
+        """As `of`, without jobs that have none."""
         with self._reading() as connection:
-            rows = connection.execute(select(DDL).where(DDL.c.job_id == job_id).order_by(DDL.c.id)).all()
-        return [_read(row) for row in rows]
+            return _by_job(connection, DDL.c.job_id.in_(job_ids))
 
     def refused(self, job_id: JobId) -> list[DdlRecord]:
         """For the tables whose newest statement did not let them join the job, that statement; oldest first."""
-        newest = select(func.max(DDL.c.id)).where(DDL.c.job_id == job_id).group_by(DDL.c.table_name)
-        this = DDL.c.id.in_(newest) & (DDL.c.state == DdlState.REFUSED.value)
+        return self.refused_of([job_id]).get(job_id, [])
+
+    def refused_of(self, job_ids: Sequence[JobId]) -> dict[JobId, list[DdlRecord]]:
+        """As `refused`, without jobs that have none."""
+        mine = DDL.c.job_id.in_(job_ids)
+        newest = select(func.max(DDL.c.id)).where(mine).group_by(DDL.c.job_id, DDL.c.table_name)
         with self._reading() as connection:
-            return [_read(row) for row in connection.execute(select(DDL).where(this).order_by(DDL.c.id))]
+            return _by_job(connection, DDL.c.id.in_(newest) & (DDL.c.state == DdlState.REFUSED.value))
 
     def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None:
         """Tables that were refused no longer exist, or match no pattern, except these."""
@@ -143,6 +151,14 @@ def _has_rows(connection: Connection, job_id: JobId, token: str, *, after: int) 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
     return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(_SETTLED))
+
+
+def _by_job(connection: Connection, these: ColumnElement[bool]) -> dict[JobId, list[DdlRecord]]:
+    """Oldest first."""
+    found = defaultdict[JobId, list[DdlRecord]](list)
+    for row in connection.execute(select(DDL).where(these).order_by(DDL.c.id)):
+        found[JobId(row.job_id)].append(_read(row))
+    return found
 
 
 def _read(row: Row[Any]) -> DdlRecord:

@@ -4,7 +4,7 @@ Owns: reading and writing them; one counts once its epoch does.
 Must not know: why a change was kept out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 
@@ -35,9 +35,14 @@ class DeadLetters:
 
     def count(self, job_id: JobId) -> int:
         """Of all, including those of an epoch under way."""
+        return self.counts([job_id]).get(job_id, 0)
+
+    def counts(self, job_ids: Sequence[JobId]) -> dict[JobId, int]:
+        """As `count`, without jobs that have none."""
+        job = DEAD_LETTERS.c.job_id
+        query = select(job, func.count().label("letters")).where(job.in_(job_ids)).group_by(job)
         with self._reading() as connection:
-            query = select(func.count()).where(DEAD_LETTERS.c.job_id == job_id)
-            return int(connection.execute(query).scalar_one())
+            return {JobId(row.job_id): row.letters for row in connection.execute(query)}
 
 
 def add(connection: Connection, job_id: JobId, epoch: int, letters: Iterable[DeadLetter]) -> None:

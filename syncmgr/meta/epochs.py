@@ -6,6 +6,7 @@ Must not know: what an epoch holds, when it is committed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, null, select, update
@@ -155,33 +156,46 @@ class EpochStore:
             return next((_stored(row) for row in rows if row.snapshots), None)
 
     def figures(self, job_id: JobId) -> Figures:
-        newest = (
-            select(EPOCHS.c.end, EPOCHS.c.prepared, EPOCHS.c.source_time)
-            .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
-            .order_by(EPOCHS.c.number.desc())
-            .limit(1)
+        return self.figures_of([job_id])[job_id]
+
+    def figures_of(self, job_ids: Sequence[JobId]) -> dict[JobId, Figures]:
+        """Of those that are still stored."""
+        found = (EPOCHS.c.job_id == TOTALS.c.job_id) & EPOCHS.c.committed_at.is_not(None)
+        newest = select(EPOCHS.c.number).where(found).order_by(EPOCHS.c.number.desc()).limit(1).scalar_subquery()
+        # each is searched from its end: there may be a thousand of each job, and their columns are long
+        counted = select(TOTALS, newest.label("newest")).where(TOTALS.c.job_id.in_(job_ids)).subquery()
+        query = select(counted, EPOCHS.c.end, EPOCHS.c.prepared, EPOCHS.c.source_time).outerjoin_from(
+            counted, EPOCHS, (EPOCHS.c.job_id == counted.c.job_id) & (EPOCHS.c.number == counted.c.newest)
         )
         with self._database.reading() as connection:
-            last = connection.execute(newest).first()
-            totals = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).one()
-        return Figures(
-            position=None if last is None else codec.position_of(last.end),
-            rows=totals.rows,
-            bytes=totals.bytes,
-            commits=totals.commits,
-            prepared=0 if last is None else sum(bool(p.files) for p in codec.prepared_of(last.prepared).values()),
-            dead_letters=self._letters.count(job_id),
-            synced_until=(last.source_time or None) if last is not None else None,
-        )
+            rows = connection.execute(query).all()
+        letters = self._letters.counts(job_ids)
+        return {JobId(row.job_id): _figures(row, letters.get(JobId(row.job_id), 0)) for row in rows}
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
+        return self.progress_of([job_id])
+
+    def progress_of(self, job_ids: Sequence[JobId]) -> dict[str, ChannelProgress]:
+        """Of the channels of all of them, by channel token."""
         with self._database.reading() as connection:
-            return channels.progress(connection, job_id)
+            return channels.progress(connection, job_ids)
+
+    def resyncing(self, job_ids: Sequence[JobId]) -> dict[JobId, dict[str, float | None]]:
+        """Which channels of these jobs are to be read again, and how stale they are until then."""
+        with self._database.reading() as connection:
+            return channels.resyncing(connection, job_ids)
 
     def waiting(self, job_id: JobId) -> dict[str, Backlog]:
         """What channels have not committed of epochs that count, by channel token."""
-        return backlogs(self.backlog(job_id))
+        return self.waiting_of([job_id]).get(job_id, {})
+
+    def waiting_of(self, job_ids: Sequence[JobId]) -> dict[JobId, dict[str, Backlog]]:
+        """Of jobs of which something waits."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id.in_(job_ids), EPOCHS.c.waiting.is_not(None))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(EPOCHS.c.job_id, EPOCHS.c.number)).all()
+        return {JobId(job_id): backlogs(map(_epoch, of)) for job_id, of in groupby(rows, lambda row: row.job_id)}
 
     def oldest_snapshot(self, token: str, job_id: JobId) -> int | None:
         """The snapshot of a channel's table at the oldest kept consistent point."""
@@ -232,6 +246,19 @@ def _epoch_values(epoch: Epoch) -> dict[str, Any]:
         "prepared": codec.prepared_json(epoch.prepared) if epoch.prepared else null(),
         "ddl": null() if epoch.ddl is None else codec.ddl_json(epoch.ddl),
     }
+
+
+def _figures(row: Row[Any], dead_letters: int) -> Figures:
+    is_begun = row.newest is not None
+    return Figures(
+        position=codec.position_of(row.end) if is_begun else None,
+        rows=row.rows,
+        bytes=row.bytes,
+        commits=row.commits,
+        prepared=sum(bool(one.files) for one in codec.prepared_of(row.prepared).values()) if is_begun else 0,
+        dead_letters=dead_letters,
+        synced_until=row.source_time or None,
+    )
 
 
 def _stored(row: Row[Any]) -> StoredEpoch:

@@ -5,7 +5,8 @@ Must not know: how a table is cut or read.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
@@ -33,8 +34,12 @@ class Loads:
 
     def of(self, job_id: JobId) -> dict[str, Load]:
         """By channel token, in the order of the channels; empty for a job without a snapshot."""
+        return self.of_jobs([job_id]).get(job_id, {})
+
+    def of_jobs(self, job_ids: Sequence[JobId]) -> dict[JobId, dict[str, Load]]:
+        """As `of`, without jobs that have none."""
         with self._reading() as connection:
-            return loads_of(connection, job_id)
+            return loads_of(connection, job_ids)
 
     def begin_anew(self, excerpts: Mapping[str, KeyRange | None]) -> None:
         """Nothing of these tables has been read; new rows replace what they have, or that part."""
@@ -82,15 +87,18 @@ class Loads:
                 connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
 
 
-def loads_of(connection: Connection, job_id: JobId) -> dict[str, Load]:
-    """By channel token, in the order of the channels."""
+def loads_of(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, dict[str, Load]]:
+    """By job and channel token, in the order of the channels."""
     query = (
-        select(LOADS)
+        select(LOADS, CHANNELS.c.job_id)
         .join(CHANNELS, CHANNELS.c.token == LOADS.c.token)
-        .where(CHANNELS.c.job_id == job_id)
+        .where(CHANNELS.c.job_id.in_(job_ids))
         .order_by(CHANNELS.c.ordinal)
     )
-    return {row.token: _load(row) for row in connection.execute(query).all()}
+    found = defaultdict[JobId, dict[str, Load]](dict)
+    for row in connection.execute(query).all():
+        found[JobId(row.job_id)][row.token] = _load(row)
+    return found
 
 
 def begin(

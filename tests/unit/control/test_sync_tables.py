@@ -21,10 +21,10 @@ def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
     letter = SimpleNamespace(token="joined since")
     store: Any = SimpleNamespace(
         jobs=SimpleNamespace(all=lambda: [job]),
-        epochs=SimpleNamespace(progress=lambda _: {"stays": at}),
-        dead_letters=SimpleNamespace(of=lambda _: [(1, letter)]),
+        epochs=SimpleNamespace(progress_of=lambda _: {"stays": at}),
+        dead_letters=SimpleNamespace(of=lambda _: [(1, letter)], counts=lambda _: {job.id: 1}),
     )
-    jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
+    jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
     history = History(store, jobs, NO_LAKE)
     assert [(row[6], row[11]) for row in history.rows("sync_channels")] == [("orders", "STREAMING")]
     assert history.rows("sync_dead_letters") == []
@@ -35,9 +35,9 @@ def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
     job = make_job(state=JobState.CANCELLED, channels=(make_channel(token="a", stopped=Stop(reason="why")),))
     store: Any = SimpleNamespace(
         jobs=SimpleNamespace(all=lambda: [job]),
-        epochs=SimpleNamespace(progress=lambda _: {"a": SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))}),
+        epochs=SimpleNamespace(progress_of=lambda _: {"a": SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))}),
     )
-    jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
+    jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
     assert [row[11:] for row in History(store, jobs, NO_LAKE).rows("sync_channels")] == [(None,) * 5]
 
 
