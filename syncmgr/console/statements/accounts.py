@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias, assert_never
 
 from syncmgr.accounts.user import ANYWHERE_ONLY, OF_A_JOB, OF_DATA, Account, Level, Privilege, Rights, Scope
-from syncmgr.console.authorization import AuthorizedUsers
+from syncmgr.console.authorization.authorized import AuthorizedUsers
 from syncmgr.console.statements.show.show import Listing, listing
 from syncmgr.errors import Diagnostic
 from syncsql import (

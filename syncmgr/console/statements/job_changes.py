@@ -6,7 +6,7 @@ Must not know: sessions, how jobs run.
 
 from typing import TypeAlias, assert_never
 
-from syncmgr.console.authorization import AuthorizedJobs
+from syncmgr.console.authorization.jobs import AuthorizedJobs
 from syncmgr.errors import Diagnostic
 from syncsql import (
     AddTables,

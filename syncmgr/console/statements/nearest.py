@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from syncmgr.config.settings import LONGEST_NAME, SETTINGS, did_you_mean
-from syncmgr.console.authorization import Authorized
+from syncmgr.console.authorization.authorized import Authorized
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.job_properties import JOB_PROPERTIES, PROPERTIES
 from syncmgr.job.source import BINLOG

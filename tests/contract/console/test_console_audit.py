@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from syncmgr.console.authorization import OF_ADMINISTRATORS
+from syncmgr.console.authorization.authorized import OF_ADMINISTRATORS
 from syncmgr.errors import Code
 from syncmgr.host import log_files
 from tests.support.small_disk import NoMountError, SmallDisk

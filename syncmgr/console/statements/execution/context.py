@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.authorization import Access, Authorized
+from syncmgr.console.authorization.access import Access
+from syncmgr.console.authorization.authorized import Authorized
 from syncmgr.console.commands.client import Client
 from syncmgr.console.limits import Limits
 from syncmgr.console.ports import Frontend

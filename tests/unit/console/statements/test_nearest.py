@@ -1,7 +1,8 @@
 import pytest
 
 from syncmgr.accounts.user import ALL_RIGHTS, NO_RIGHTS, Account, Rights
-from syncmgr.console.authorization import Access, Authorized
+from syncmgr.console.authorization.access import Access
+from syncmgr.console.authorization.authorized import Authorized
 from syncmgr.console.statements.nearest import FIXED, OTHER_LAKE, with_nearest
 from syncmgr.errors import Code, SyncError
 from tests.unit.console.frontend import FakeFrontend, FakeJobs, check_ports

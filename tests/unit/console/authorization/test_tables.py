@@ -1,7 +1,9 @@
 import pytest
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope
-from syncmgr.console.authorization import Access, AuthorizedJobs, GuardedHistory, GuardedQueries
+from syncmgr.console.authorization.access import Access
+from syncmgr.console.authorization.jobs import AuthorizedJobs
+from syncmgr.console.authorization.tables import GuardedHistory, GuardedQueries
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.show_sync import WantedRows
 from tests.unit.console.frontend import FakeJobs, FakeQueries
