@@ -37,6 +37,8 @@ from syncsql.statements.sync import (
     SettleDdl,
     ShowCreateSync,
     ShowSync,
+    ShowSyncStatus,
+    ShowSyncTables,
     StopSync,
 )
 from syncsql.statements.table import (
@@ -68,6 +70,8 @@ Statement: TypeAlias = (
     | ResumeSync
     | StopSync
     | ShowSync
+    | ShowSyncStatus
+    | ShowSyncTables
     | ShowCreateSync
     | CreateDatabase
     | DropDatabase

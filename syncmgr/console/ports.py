@@ -9,6 +9,7 @@ from typing import Protocol
 
 from syncmgr.accounts.user import Account, Privilege, Rights, Scope
 from syncmgr.errors import Diagnostic
+from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
 from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
@@ -44,6 +45,10 @@ class Jobs(Protocol):
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None, and of these JobIds alone."""
+        ...
+
+    def samples(self, db: str | None) -> Sequence[JobSample]:
+        """The same jobs in figures."""
         ...
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:

@@ -31,11 +31,11 @@ from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.job_properties import overrides_of, parsed
-from syncmgr.job.metrics.sample import JobSample, newest
+from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.source import SourceDescription
-from syncmgr.job.state import JobEvent
+from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, refuse_long_name
 from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.meta.store import Store
@@ -278,15 +278,17 @@ class Jobs:
             tell(run)
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
-        """The rows of SHOW SYNC JOB for a database, or for all, by id; only those of some JobIds, if they are given.
+        """The rows of SHOW SYNC JOB for a database, or for all, by id, cancelled ones last; only those of some JobIds,
+        if they are given.
         The lake is not queried, since it may be unavailable.
         """
-        wanted = (job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids)
-        return self._showing.rows(list(wanted))
+        wanted = [job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids]
+        return self._showing.rows(sorted(wanted, key=_cancelled_last))
 
-    def samples(self) -> tuple[JobSample, ...]:
-        """What metrics say of all jobs."""
-        return newest(self._showing.samples(self._store.jobs.all()))
+    def samples(self, db: str | None = None) -> list[JobSample]:
+        """What metrics say of the jobs of a database, or of all; those that were cancelled come last."""
+        jobs = sorted(self._store.jobs.all(db), key=_cancelled_last)
+        return list(self._showing.samples(jobs))
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
@@ -331,6 +333,10 @@ class Jobs:
 
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)
+
+
+def _cancelled_last(job: SyncJob) -> tuple[bool, int]:
+    return job.state is JobState.CANCELLED, job.id
 
 
 def _caveats(source: SourceDescription, plan: Plan) -> list[Diagnostic]:

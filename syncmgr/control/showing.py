@@ -130,11 +130,11 @@ class Showing:
         refused = _refused(job, known.refused.get(job.id, ()))
         return _Seen(as_told(job, tables), known.figures[job.id], facts, tables, refused)
 
-    def samples(self, jobs: Sequence[SyncJob]) -> Iterator[tuple[JobId, JobSample]]:
+    def samples(self, jobs: Sequence[SyncJob]) -> Iterator[JobSample]:
         """What metrics say of them: the same as SHOW."""
         for job, figures, facts, tables, refused in self._seen(jobs):
             rates = self.rates(job.id)
-            yield job.id, job_sample(job, figures, tables=tables, refused=refused, loads=facts.loads, rates=rates)
+            yield job_sample(job, figures, tables=tables, refused=refused, loads=facts.loads, rates=rates)
 
     def rows(self, jobs: Sequence[SyncJob]) -> list[tuple[str | None, ...]]:
         """Of SHOW SYNC JOB, in their order; without jobs that are no longer stored."""

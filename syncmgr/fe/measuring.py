@@ -6,14 +6,14 @@ Must not know: how often, who reads it.
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
 from syncmgr import __version__
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.metrics.sample import JobSample, Sample
+from syncmgr.job.metrics.sample import JobSample, Sample, newest
 
 
 class Measuring:
@@ -22,7 +22,7 @@ class Measuring:
     def __init__(
         self,
         *,
-        jobs: Callable[[], tuple[JobSample, ...]],
+        jobs: Callable[[], Iterable[JobSample]],
         spark_up: Mapping[str, Callable[[], bool]],
         folders: Mapping[str, Path],
     ) -> None:
@@ -46,7 +46,7 @@ class Measuring:
 
     def _ask(self) -> bool:
         try:
-            self._known = self._jobs()
+            self._known = newest(self._jobs())
         except SyncError as error:
             if error.code is not Code.META_DOWN:
                 raise

@@ -130,6 +130,10 @@ def test_metrics_and_alerts_say_what_show_says(
     frontend.start()
     until(lambda: asked(frontend, "/api/ready")[0] == 200, why="it is ready")
     assert scraped.one("job_committed_rows_total") == 3
+    [line] = frontend.sql(f"SHOW SYNC JOB STATUS LIKE '{db}.%'")
+    assert (line["Rows"], line["Tables"], line["NeedsOperator"], line["Error"]) == ("3", "1", "no", None)
+    [table] = frontend.sql(f"SHOW SYNC JOB TABLES FOR {db}.job1")
+    assert (table["Source"], table["Target"], table["State"]) == (f"{db}.orders", f"{db}.orders", "STREAMING")
     frontend.sql(f"STOP SYNC JOB {db}.job1")
     until(lambda: scraped.state() == "CANCELLED", why="the job has ended")
     assert sum(scraped.of("job_tables").values()) == 0

@@ -16,12 +16,14 @@ from syncsql.reading.read_sync import job_name
 from syncsql.reading.read_user import show_grants
 from syncsql.statements.filter import EVERY_ROW, Filter, Limit, OrderItem
 from syncsql.statements.session import MetaKind, Scope, ShowFrontendConfig, ShowMeta, ShowProcesslist
-from syncsql.statements.sync import ShowCreateSync, ShowSync
+from syncsql.statements.sync import ShowCreateSync, ShowSync, ShowSyncStatus, ShowSyncTables
 from syncsql.statements.table import ShowColumns, ShowCreateDatabase, ShowCreateTable, ShowDatabases, ShowTables
 from syncsql.statements.user import ShowGrants
 
 Shown: TypeAlias = (
     ShowSync
+    | ShowSyncStatus
+    | ShowSyncTables
     | ShowCreateSync
     | ShowDatabases
     | ShowCreateDatabase
@@ -104,13 +106,17 @@ def database(at: Cursor) -> str | None:
     return at.identifier("a database name") if at.take_any("FROM", "IN") else None
 
 
-def _sync(at: Cursor) -> ShowSync:
+def _sync(at: Cursor) -> ShowSync | ShowSyncStatus | ShowSyncTables:
     if not at.take_any("JOB", "JOBS"):
         raise at.error("expected JOB")
+    if at.take("TABLES"):
+        at.expect("FOR")
+        return ShowSyncTables(job=job_name(at), filter=row_filter(at))
+    node = ShowSyncStatus if at.take("STATUS") else ShowSync
     db = database(at)
     like = at.string("a pattern") if at.take("LIKE") else None
     where = row_filter(at, _AFTER_WHERE).where
-    return ShowSync(db=db, filter=Filter(like=like, where=where), order_by=_order_by(at), limit=_limit(at))
+    return node(db=db, filter=Filter(like=like, where=where), order_by=_order_by(at), limit=_limit(at))
 
 
 def _order_by(at: Cursor) -> tuple[OrderItem, ...]:

@@ -274,10 +274,38 @@ class ShowSync:
     limit: Limit | None = None
 
     def sql(self) -> str:
-        text = "SHOW SYNC JOB" + clause("FROM", self.db and quote_name(self.db)) + self.filter.sql()
-        if self.order_by:
-            text += f" ORDER BY {', '.join(item.sql() for item in self.order_by)}"
-        return text + ("" if self.limit is None else self.limit.sql())
+        return "SHOW SYNC JOB" + _choice(self.db, self.filter, self.order_by, self.limit)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShowSyncStatus:
+    """SHOW SYNC JOB[S] STATUS [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column [DESC], ...] [LIMIT n]"""
+
+    db: str | None = None
+    filter: Filter = EVERY_ROW
+    order_by: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+
+    def sql(self) -> str:
+        return "SHOW SYNC JOB STATUS" + _choice(self.db, self.filter, self.order_by, self.limit)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShowSyncTables:
+    """SHOW SYNC JOB TABLES FOR [db.]job [LIKE 'pattern' | WHERE condition]"""
+
+    job: Name
+    filter: Filter = EVERY_ROW
+
+    def sql(self) -> str:
+        return f"SHOW SYNC JOB TABLES FOR {self.job.sql()}{self.filter.sql()}"
+
+
+def _choice(db: str | None, chosen: Filter, order_by: tuple[OrderItem, ...], limit: Limit | None) -> str:
+    text = clause("FROM", db and quote_name(db)) + chosen.sql()
+    if order_by:
+        text += f" ORDER BY {', '.join(item.sql() for item in order_by)}"
+    return text + ("" if limit is None else limit.sql())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

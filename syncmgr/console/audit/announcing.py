@@ -29,6 +29,8 @@ from syncsql import (
     ShowMeta,
     ShowProcesslist,
     ShowSync,
+    ShowSyncStatus,
+    ShowSyncTables,
     ShowTables,
     Statement,
     Transaction,
@@ -38,7 +40,7 @@ from syncsql import (
 CHANGES_NOTHING: Final = (
     *(Select, ExplainSelect, ExplainSync, Help, Use, Set, Transaction, DescribeTable),
     *(ShowColumns, ShowCreateDatabase, ShowCreateSync, ShowCreateTable, ShowDatabases, ShowFrontendConfig),
-    *(ShowGrants, ShowMeta, ShowProcesslist, ShowSync, ShowTables),
+    *(ShowGrants, ShowMeta, ShowProcesslist, ShowSync, ShowSyncStatus, ShowSyncTables, ShowTables),
     Kill,  # by which an operator repairs things
 )
 KEY: Final = "audit_log"

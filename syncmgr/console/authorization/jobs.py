@@ -15,6 +15,7 @@ from syncmgr.console.authorization.access import Access
 from syncmgr.console.ports import Jobs
 from syncmgr.console.told_texts import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
 from syncmgr.errors import Code, Diagnostic, SyncError
+from syncmgr.job.metrics.sample import JobSample
 from syncsql import AddTables, Channel, CreateSync, ExplainSync, JobAlteration, Name, Shards, Tables
 
 
@@ -121,6 +122,11 @@ class AuthorizedJobs:
         may, select = self._access.rights.may, Privilege.SELECT
         hidden = {each for each in quoting if not all(may(select, table(*target)) for target in targets.get(each, ()))}
         return [_without_values(row) if str(row[0]) in hidden else row for row in rows]
+
+    def samples(self, db: str | None) -> list[JobSample]:
+        """They have no values of rows."""
+        rights = self._access.rights
+        return [each for each in self._jobs.samples(db) if rights.is_admin or rights.sees(job(each.db, each.name))]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         rights = self._access.rights

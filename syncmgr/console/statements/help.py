@@ -189,6 +189,22 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
+        name="SHOW SYNC JOB STATUS",
+        syntax="SHOW SYNC JOB STATUS [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
+        says="One short line for each job: its state, the age of its targets, rows, how many of its tables are in "
+        "which state, whether it needs an operator, the number of its error. LIKE is about db.job.",
+        example="SHOW SYNC JOB STATUS WHERE NeedsOperator = 'yes'",
+        keywords=("SYNC", "JOB"),
+    ),
+    Topic(
+        name="SHOW SYNC JOB TABLES",
+        syntax="SHOW SYNC JOB TABLES FOR [db.]job [LIKE 'pattern' | WHERE condition]",
+        says="The tables of a job: source, target, state, since when, the error, and what to do about it. LIKE is "
+        "about the target.",
+        example="SHOW SYNC JOB TABLES FOR demo.shop WHERE State <> 'STREAMING'",
+        keywords=("SYNC", "JOB"),
+    ),
+    Topic(
         name="SHOW CREATE SYNC JOB",
         syntax="SHOW CREATE SYNC JOB [db.]job",
         says="Shows the statement that creates this job, with passwords masked.",

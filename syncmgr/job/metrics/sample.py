@@ -35,11 +35,12 @@ class Trouble:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobSample:
-    """A job. `trouble`: what Msg says; None: nothing. `failures`: how often an error has paused it in a row.
-    `stopped`: tables that are no longer read, by source. `tables`: how many are in each state, all states.
+    """A job. `id`: its JobId. `trouble`: what Msg says; None: nothing. `failures`: how often an error has paused it in
+    a row. `stopped`: tables that are no longer read, by source. `tables`: how many are in each state, all states.
     `behind_bytes`: what waits, by target. `left_second`: until the last of its snapshots is read, None: not known.
     """
 
+    id: int
     db: str
     name: str
     state: JobState
@@ -84,6 +85,7 @@ def job_sample(
     reads = [table for table in tables if table.shown.state is ChannelState.SNAPSHOT and table.channel.token in loads]
     facts = {_target(each): load_facts(loads[each.channel.token], rates.get(each.channel.token)) for each in reads}
     return JobSample(
+        id=job.id,
         db=job.db,
         name=job.name,
         state=job.state,
@@ -104,10 +106,10 @@ def job_sample(
     )
 
 
-def newest(jobs: Iterable[tuple[int, JobSample]]) -> tuple[JobSample, ...]:
-    """One of each name, by JobId: a name that a cancelled job has left may belong to another one."""
+def newest(jobs: Iterable[JobSample]) -> tuple[JobSample, ...]:
+    """One of each name: a name that a cancelled job has left may belong to another one."""
     found: dict[tuple[str, str], JobSample] = {}
-    for _, job in sorted(jobs, key=lambda each: each[0]):
+    for job in sorted(jobs, key=lambda each: each.id):
         found[job.db, job.name] = job
     return tuple(found.values())
 

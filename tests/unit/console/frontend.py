@@ -12,6 +12,7 @@ from syncmgr.console.ports import Allowed, AuditFile, Frontend, Refuse
 from syncmgr.control.catalog import defined, statement_of
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
+from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
@@ -99,6 +100,9 @@ class FakeJobs:
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
         shown = [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]
         return [row for row in shown if ids is None or row[0] in ids]
+
+    def samples(self, db: str | None) -> list[JobSample]:
+        return []
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         return {str(row[0]): key for key, row in list(self.rows.items()) if db is None or key[0] == db}

@@ -27,7 +27,7 @@ from syncmgr.console.statements.variables import Variables
 from syncmgr.console.wire.results import Done, Row, Rows
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Diagnostic
-from syncsql import Filter, ShowMeta, ShowSync
+from syncsql import Filter, ShowMeta, ShowSync, ShowSyncStatus
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -123,9 +123,9 @@ class Context:
         self.remarks.tell(remarks)
         return Done(affected=affected, warnings=len(remarks))
 
-    async def shown(self, shown: Listing, choice: Filter, statement: ShowSync | ShowMeta) -> Rows:
+    async def shown(self, shown: Listing, choice: Filter, statement: ShowSync | ShowSyncStatus | ShowMeta) -> Rows:
         """Filtered, sorted, and cut to the LIMIT."""
-        order = statement.order_by if isinstance(statement, ShowSync) else ()
+        order = statement.order_by if isinstance(statement, ShowSync | ShowSyncStatus) else ()
         if choice == show.EVERYTHING and not order and statement.limit is None:
             return shown.result()
         return (await self.quick(filtered, shown, choice, order=order, limit=statement.limit)).result()

@@ -33,6 +33,8 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.StopSync: jobs.change,
     sql.ExplainSync: jobs.explain,
     sql.ShowSync: jobs.show,
+    sql.ShowSyncStatus: jobs.show_status,
+    sql.ShowSyncTables: jobs.show_tables,
     sql.ShowCreateSync: jobs.show_create,
     sql.CreateDatabase: catalog.create_database,
     sql.DropDatabase: catalog.drop_database,

@@ -14,6 +14,7 @@ NOTHING = Figures(position=None, rows=0, bytes=0, commits=0)
 def make_job_sample(**fields: Any) -> JobSample:
     """A job that streams one table."""
     given: dict[str, Any] = {
+        "id": 1,
         "db": "demo",
         "name": "shop",
         "state": JobState.RUNNING,

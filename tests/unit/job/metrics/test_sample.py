@@ -67,5 +67,5 @@ def test_a_snapshot_says_how_far_it_is(rates: Mapping[str, float], left: float |
 
 def test_a_name_means_the_newest_job_that_has_it() -> None:
     """Two series of one name are none: Prometheus refuses all that come with them."""
-    old, new = make_job_sample(state=JobState.CANCELLED), make_job_sample()
-    assert newest([(9, new), (2, old), (3, make_job_sample(name="other"))]) == (new, make_job_sample(name="other"))
+    old, new, other = make_job_sample(state=JobState.CANCELLED), make_job_sample(id=9), make_job_sample(name="other")
+    assert newest([new, old, other]) == (new, other)
