@@ -121,8 +121,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal=_CANAL_PAST,
     ),
     Code.SOURCE_VALUE: _O(
-        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or fix the row at the source and '
-        "ALTER SYNC JOB ... RESYNC TABLE. Then RESUME.",
+        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null", unless an expression computes the '
+        "column, whose result has to fit; or fix the row at the source and ALTER SYNC JOB ... RESYNC TABLE. Then "
+        "RESUME.",
         on_canal=f"Fix the row at the source. {_CANAL_PAST} Or, without touching canal: STOP the job, and create it "
         "again with a column list that has, in place of the column, a name that is none of the target's; the target "
         "needs a key, and the column is NULL in rows that change from then on, and in the last ones before.",

@@ -99,6 +99,13 @@ def test_what_is_wrong_with_a_table_does_not_say_to_resume(code: Code) -> None:
     assert "resume" not in code.template.lower()
 
 
+def test_a_result_of_an_expression_is_not_advised_to_be_kept_out() -> None:
+    """No "on_value_error" applies to it: whoever set that would see the job pause again with the same advice."""
+    first, fix = str(advice(20113, ONE)).split("; or ")
+    assert first.endswith("unless an expression computes the column, whose result has to fit")
+    assert fix == "fix the row at the source and ALTER SYNC JOB ... RESYNC TABLE. Then RESUME."
+
+
 def test_advice_depends_on_the_kind_of_job() -> None:
     """What is generated into the docs says which is which."""
     gone = TREATMENTS[Code.NO_SUCH_TABLE]
