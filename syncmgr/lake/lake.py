@@ -74,6 +74,7 @@ class _Open:
     iceberg: Iceberg
     copies: Copies
     upkeep_session: SparkSession
+    snapshots_session: SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,15 +300,18 @@ class Lake:
         durable = self._durability.expiring(db, table) if on_disk else nullcontext(_nothing)
         with lake_disk(), durable as something_written, self.tables.asking(db, table):
             opened = _for_upkeep(self._opened_now())
-            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
+            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.snapshots_session, kept)
             if ran:
                 something_written()
         return ran
 
-    def upkeep_session(self) -> SparkSession:
-        """The session in which upkeep runs. Raises LAKE_STARTING."""
+    def upkeep_session(self, *, snapshots: bool = False) -> SparkSession:
+        """The session in which upkeep of files runs, or that of snapshots, whose steps have tasks by the number of
+        files. Raises LAKE_STARTING.
+        """
         with asked():
-            return self._opened_now().upkeep_session
+            opened = self._opened_now()
+            return opened.snapshots_session if snapshots else opened.upkeep_session
 
     def upkeep_log(self, db: str, table: str) -> tuple[Ran, ...]:
         """The last upkeep of a table, oldest first."""
@@ -363,10 +367,16 @@ def _opened(spark: SparkSession, copies: Copies, pointer: Callable[[str, str], P
         spark.conf.set(key, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     with asked():
-        upkeep_session = spark.newSession()
+        upkeep_session, snapshots_session = spark.newSession(), spark.newSession()  # with Spark's own settings
         upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
         iceberg = Iceberg(spark, copies, *([] if pointer is None else [partial(elsewhere, pointer)]))
-        return _Open(spark=spark, iceberg=iceberg, copies=copies, upkeep_session=upkeep_session)
+        return _Open(
+            spark=spark,
+            iceberg=iceberg,
+            copies=copies,
+            upkeep_session=upkeep_session,
+            snapshots_session=snapshots_session,
+        )
 
 
 def _for_upkeep(opened: _Open) -> _Open:

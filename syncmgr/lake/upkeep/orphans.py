@@ -20,6 +20,7 @@ from syncmgr.lake.iceberg.table_metadata import METADATA
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.storage.locations import is_local
+from syncmgr.lake.upkeep.tasks import set_tasks
 
 FOLDERS: Final = ("data/", "metadata/")  # where Iceberg puts the files of a table
 
@@ -37,6 +38,7 @@ def remove_orphans(iceberg: Iceberg, session: SparkSession, db: str, table: str,
     """
     loaded = iceberg.load(db, table)
     location = str(loaded.location())
+    set_tasks(session, iceberg.current(loaded))
     found = _unnamed(session, db, table, before, by_prefix=not is_local(location))
     if not found:
         return 0

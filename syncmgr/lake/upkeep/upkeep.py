@@ -33,6 +33,7 @@ from syncmgr.lake.upkeep.candidates import IdleTime
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.orphans import remove_orphans, stamp
+from syncmgr.lake.upkeep.tasks import set_tasks
 
 QUIET_SECOND: Final = 2.0  # after this long without a commit, upkeep disturbs nothing
 IDLE_SECOND: Final = 12.0  # the longest quiet time of a busy table in a job with the default commit interval
@@ -379,6 +380,7 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
     _hold_staged(iceberg, session, (db, table), loaded)
     older = iceberg.older_snapshots(loaded, oldest)
     until = f"{stamp(kept // 1000)}.{kept % 1000:03d}"
+    set_tasks(session, iceberg.current(loaded))
     passing(CrashPoint.EXPIRY_BEGUN)
     call = f"CALL {iceberg.deleting}.system.expire_snapshots"
     session.sql(f"{call}(table => {as_argument((db, table))}, older_than => TIMESTAMP '{until}')").collect()

@@ -167,7 +167,7 @@ def test_queries_and_expiry_run_on_the_cluster(tables: Tables) -> None:
     iceberg = table.lake.iceberg()
     head = iceberg.current_snapshot(iceberg.load(table.db, table.name))
     assert head is not None
-    assert expire(iceberg, table.lake.upkeep_session(), table.db, table.name, head) > 0
+    assert expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, head) > 0
     assert table.rows() == [(0, 1), (1, 2), (2, 3)]
     iceberg.drop_table(table.db, table.name)
     assert not iceberg.table_exists(table.db, table.name)

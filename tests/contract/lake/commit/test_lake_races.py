@@ -125,7 +125,7 @@ def test_an_expiry_beside_a_compaction(tables: Tables, monkeypatch: pytest.Monke
 
     def after_expiry(self: Compaction, copied: RewrittenGroup) -> int:
         monkeypatch.undo()
-        assert expire(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, last) == 9
+        assert expire(table.lake.iceberg(), table.lake.upkeep_session(snapshots=True), table.db, table.name, last) == 9
         return real(self, copied)
 
     monkeypatch.setattr(Compaction, "_swap", after_expiry)

@@ -2,6 +2,7 @@
 
 import os
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.layout import Field
-from syncmgr.lake.upkeep.upkeep import ORPHAN_SECOND, remove_orphans
+from syncmgr.lake.upkeep.upkeep import ORPHAN_SECOND, expire, remove_orphans
 from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
+from tests.support.until import until
 
 INS, UPD, DEL = ChangeKind
+FEW = 16  # manifests and folders of a small table have a task each
 DEAD = "00002-dead.metadata.json"  # of a commit that another one has come before
 pytestmark = SPARK
 
@@ -32,7 +35,7 @@ def grown_old(table: LakeTable) -> None:
 def removed(table: LakeTable) -> int:
     lake = table.lake
     before = time.time() - ORPHAN_SECOND
-    return remove_orphans(lake.iceberg(), lake.upkeep_session(), table.db, table.name, before)
+    return remove_orphans(lake.iceberg(), lake.upkeep_session(snapshots=True), table.db, table.name, before)
 
 
 def test_what_a_refused_commit_has_left_goes(tables: Tables) -> None:
@@ -146,3 +149,34 @@ def test_files_of_the_same_table_in_another_catalog_stay(tables: Tables, caplog:
     assert "metadata.json" in caplog.text
     spark.sql(f"REFRESH TABLE {other}.d.t")
     assert sorted(tuple(row) for row in spark.sql(f"SELECT * FROM {other}.d.t").collect()) == [(1, 1), (7, 7), (8, 8)]
+
+
+def test_neither_expiry_nor_the_removal_of_orphans_takes_many_tasks(tables: Tables) -> None:
+    """For a small table a few, not the 200 that Spark begins with, which take all cores for seconds."""
+    table = tables.make()
+    for value in range(3):
+        table.commit([(UPD, 1, value)])
+    begun, kept = stages(table), table.last_snapshot
+    assert kept is not None
+    assert expire(table.lake.iceberg(), table.lake.upkeep_session(snapshots=True), table.db, table.name, kept) == 2
+    (folder(table) / "data" / "dead.parquet").touch()
+    grown_old(table)
+    assert removed(table) == 1
+    context = table.lake.iceberg().spark.sparkContext
+    status = context.statusTracker()
+    done = [status.getStageInfo(stage) for stage in range(begun, stages(table))]
+    tasks = [stage.numTasks for stage in done if stage is not None]
+    assert tasks
+    assert max(tasks) <= max(context.defaultParallelism, FEW), tasks
+
+
+def stages(table: LakeTable) -> int:
+    """So many have begun in the JVM, that of this question with them."""
+    context, name = table.lake.iceberg().spark.sparkContext, uuid.uuid4().hex
+    context.setJobGroup(name, "")
+    context.parallelize([0], 1).count()
+    status = context.statusTracker()
+    until(lambda: status.getJobIdsForGroup(name))
+    job = status.getJobInfo(status.getJobIdsForGroup(name)[0])
+    assert job is not None
+    return int(job.stageIds[-1]) + 1

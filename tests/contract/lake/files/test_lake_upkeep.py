@@ -144,7 +144,7 @@ def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
     snapshots = [table.commit([(UPD, 1, value)]).snapshot for value in range(4)]
     iceberg, kept = table.lake.iceberg(), snapshots[2]
     assert kept is not None
-    assert expire(iceberg, table.lake.upkeep_session(), table.db, table.name, kept) == 2
+    assert expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, kept) == 2
     past = iceberg.spark.sql(f"SELECT v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
     assert [row[0] for row in past] == [2]
     assert table.rows() == [(1, 3)]
@@ -160,7 +160,7 @@ def test_expiry_keeps_the_consistent_point_whatever_clock_others_have(tables: Ta
     iceberg = table.lake.iceberg()
     assert kept is not None
     set_clock_back(table, listed(table)[1], second=5)
-    expire(iceberg, table.lake.upkeep_session(), table.db, table.name, kept)
+    expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, kept)
     assert kept in listed(table)
     past = iceberg.spark.sql(f"SELECT id, v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
     assert [tuple(row) for row in past] == [(1, 0)]
@@ -242,7 +242,9 @@ def test_snapshots_that_another_engine_holds_are_left_alone(tables: Tables, monk
         nonlocal now
         now += 1_000.0
         kept = Kept(point=table.last_snapshot)
-        return [each.kind for each in of_table.expire(table.lake.iceberg(), table.lake.upkeep_session(), kept)]
+        return [
+            each.kind for each in of_table.expire(table.lake.iceberg(), table.lake.upkeep_session(snapshots=True), kept)
+        ]
 
     tagged = commits(4)[:3]
     for snapshot in tagged:
@@ -273,7 +275,9 @@ def test_what_another_engine_has_staged_is_kept(tables: Tables, monkeypatch: pyt
         if number == 3 and goes == "too old":
             monkeypatch.setattr(upkeep, "STAGED_DAYS", 0)
         assert table.last_snapshot is not None
-        expire(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.last_snapshot)
+        expire(
+            table.lake.iceberg(), table.lake.upkeep_session(snapshots=True), table.db, table.name, table.last_snapshot
+        )
         assert (staged in listed(table)) is not (number == 3 and bool(goes))
     if not goes:
         table.sql(publish)

@@ -48,4 +48,4 @@ def expire_all_but_the_last(table: LakeTable) -> None:
     iceberg = table.lake.iceberg()
     head = iceberg.current_snapshot(iceberg.load(table.db, table.name))
     assert head is not None
-    assert expire(iceberg, table.lake.upkeep_session(), table.db, table.name, head)
+    assert expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, head)

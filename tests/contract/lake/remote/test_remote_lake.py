@@ -193,7 +193,7 @@ def test_small_files_are_merged_and_what_nothing_names_goes(tables: Tables, rest
     iceberg = table.lake.iceberg()
     head = iceberg.current_snapshot(iceberg.load(table.db, table.name))
     assert head is not None
-    assert expire(iceberg, table.lake.upkeep_session(), table.db, table.name, head) == 8
+    assert expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, head) == 8
     assert len(objects(rest, table, "data/")) == 1
     assert copied(table.lake) == []
 
