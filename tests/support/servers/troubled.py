@@ -7,6 +7,7 @@ Must not know: what is asked.
 import http.client
 import threading
 import time
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
@@ -16,11 +17,26 @@ DENIED: Final = 403
 REFUSAL: Final = '<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Of the server, or what is said in its place."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    content: bytes
+
+    @property
+    def ok(self) -> bool:
+        return self.status < http.client.BAD_REQUEST
+
+
 class TroubledWay:
     """Passes requests on. `away`: it hangs up on each; `delay`: seconds that each takes in addition; `refuse`: the
     answer to each, and to writes alone if `only_writes`; `passed`: requests that were passed on; `signers`: the
     keys by which requests of S3 were signed.
     """
+
+    kept_back: frozenset[str] = frozenset()  # headers that the server does not get
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -47,6 +63,11 @@ class TroubledWay:
 
     def refusal(self, method: str) -> tuple[int, str, str] | None:
         return None if self.only_writes and method not in {"PUT", "POST"} else self._refusal
+
+    def said(self, method: str, path: str, answer: Answer) -> Answer | None:
+        """What the client gets of what the server has answered; None: nothing."""
+        del method, path
+        return answer
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -78,29 +99,34 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif refusal is not None:
             status, code, message = refusal
-            self._answer(status, [("Content-Type", "application/xml")], _refused(code, message))
+            self._answer(Answer(status, (("Content-Type", "application/xml"),), _refused(code, message)))
         else:
             way.passed += 1
             self._ask(body)
 
     def _ask(self, body: bytes) -> None:
-        server = http.client.HTTPConnection("127.0.0.1", self.server.way.target, timeout=PATIENCE_SECOND)
+        way = self.server.way
+        server = http.client.HTTPConnection("127.0.0.1", way.target, timeout=PATIENCE_SECOND)
         try:
-            headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP}
+            headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP | way.kept_back}
             server.request(self.command, self.path, body, headers)
             answer = server.getresponse()
             content = answer.read()
         except OSError:  # the server is away
             self.close_connection = True
-        else:
-            self._answer(answer.status, answer.getheaders(), content)
+            return
         finally:
             server.close()
+        said = way.said(self.command, self.path, Answer(answer.status, tuple(answer.getheaders()), content))
+        if said is None:
+            self.close_connection = True
+        else:
+            self._answer(said)
 
-    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
-        self.send_response_only(status)
-        length = str(len(content))
-        for key, value in headers:
+    def _answer(self, answer: Answer) -> None:
+        self.send_response_only(answer.status)
+        length = str(len(answer.content))
+        for key, value in answer.headers:
             if key.lower() == "content-length":
                 length = value if self.command == "HEAD" else length
             elif key.lower() not in HOP:
@@ -108,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", length)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content)
+            self.wfile.write(answer.content)
 
     do_GET = do_POST = do_HEAD = do_DELETE = do_PUT = _pass_on  # noqa: N815 - http.server's names
 
