@@ -134,6 +134,11 @@ def test_metrics_and_alerts_say_what_show_says(
     assert (line["Rows"], line["Tables"], line["NeedsOperator"], line["Error"]) == ("3", "1", "no", None)
     [table] = frontend.sql(f"SHOW SYNC JOB TABLES FOR {db}.job1")
     assert (table["Source"], table["Target"], table["State"]) == (f"{db}.orders", f"{db}.orders", "STREAMING")
+    mysql_server.run(f"DELETE FROM {db}.orders WHERE id = 1", f"UPDATE {db}.orders SET v = 9 WHERE id = 2")
+    until(lambda: scraped.one("job_committed_rows_total") == 5, why="changes of rows that were there")
+    [status] = frontend.sql(f"SHOW TABLE STATUS FROM {db}")
+    assert status["Rows"] == 2
+    assert status["Data_length"] > 0
     frontend.sql(f"STOP SYNC JOB {db}.job1")
     until(lambda: scraped.state() == "CANCELLED", why="the job has ended")
     assert sum(scraped.of("job_tables").values()) == 0

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg import metadata_file
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, Snapshot, layout_of
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, Snapshot, layout_of, size_of
 from syncmgr.lake.spark.launch import CATALOG
 
 BUSY_SECOND: Final = 30.0
@@ -80,7 +80,7 @@ class CatalogReader:
             UUID: metadata["table-uuid"],
             CHANGES: _changes(metadata),
         }
-        return layout_of(schema, spec), metadata.get("properties", {}) | told
+        return layout_of(schema, spec), metadata.get("properties", {}) | told | size_of(_current_summary(metadata))
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """None for a table that is not whole. Raises NO_SUCH_TABLE."""
@@ -136,6 +136,12 @@ class CatalogReader:
                 if "no such table" in str(error):  # Spark's first start is about to create them
                     return []
                 raise
+
+
+def _current_summary(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    current = metadata.get("current-snapshot-id")
+    snapshots = metadata.get("snapshots", ())
+    return next((each.get("summary", {}) for each in snapshots if each["snapshot-id"] == current), None)
 
 
 def _changes(metadata: Mapping[str, Any]) -> str:

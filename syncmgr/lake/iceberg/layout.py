@@ -18,6 +18,8 @@ UUID: Final = "uuid"  # a word that Iceberg does not accept as a property
 JsonValue = bool | int | float | str  # of one column, as Iceberg's specification writes it
 VOID: Final = "void"
 FIRST_PARTITION_FIELD: Final = 1000  # where a spec of format v1 has no ids
+ROWS: Final = "syncmgr.rows"  # reported, and never stored: by the current snapshot's own count
+BYTES: Final = "syncmgr.bytes"  # the same of its files
 CHANGES: Final = "syncmgr.changes"  # reported, and never stored: how often the table was changed since it was created
 
 
@@ -112,3 +114,16 @@ def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:
         partition=partition,
         identifier=tuple(schema.get("identifier-field-ids", ())),
     )
+
+
+def size_of(summary: Mapping[str, Any] | None) -> dict[str, str]:
+    """ROWS and BYTES by the summary of the current snapshot, None: there is none. Rows that only an equality delete
+    removes count as if they were there; a writer that counts nothing gives none of both.
+    """
+    if summary is None:
+        return {ROWS: "0", BYTES: "0"}
+    records, size = summary.get("total-records"), summary.get("total-files-size")
+    if records is None or size is None:
+        return {}
+    deleted = int(summary.get("total-position-deletes") or 0)
+    return {ROWS: str(max(int(records) - deleted, 0)), BYTES: str(int(size))}

@@ -15,7 +15,16 @@ from py4j.protocol import Py4JJavaError
 from syncmgr.errors import Code
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.java_api import StoredFiles, closing_java, iterated, listed
-from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, PartitionField, Snapshot, layout_of
+from syncmgr.lake.iceberg.layout import (
+    CHANGES,
+    FORMAT_VERSION,
+    UUID,
+    Layout,
+    PartitionField,
+    Snapshot,
+    layout_of,
+    size_of,
+)
 from syncmgr.lake.spark.jvm import Java, text_of
 from syncmgr.lake.storage.locations import is_local
 from syncmgr.lake.storage_errors import of_lake
@@ -159,7 +168,10 @@ class TableMetadata(SnapshotHistory):
         found = {str(key): str(value) for key, value in dict(table.properties()).items()}
         metadata = table.operations().current()
         changes = int(metadata.previousFiles().size()) + int(metadata.snapshots().size())
-        return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
+        snapshot = table.currentSnapshot()
+        size = size_of(None if snapshot is None else dict(snapshot.summary()))
+        told = {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
+        return found | told | size
 
     def partition_fields(self, table: Java) -> tuple[PartitionField, ...]:
         """Of all specs, also those of older files."""

@@ -16,10 +16,12 @@ from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.job.types.target import parse_type
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import (
+    BYTES,
     CHANGES,
     FORMAT_VERSION,
     KEPT_VERSIONS,
     PREVIOUS_VERSIONS,
+    ROWS,
     UUID,
     Field,
     Layout,
@@ -126,6 +128,8 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         is_unused=properties.get(CHANGES) == "0",
         is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
         lacks_defaults="a table of format v2" if properties.get(FORMAT_VERSION) == "2" else "",
+        rows=_counted(properties.get(ROWS)),
+        bytes=_counted(properties.get(BYTES)),
     )
 
 
@@ -139,3 +143,7 @@ def _described_column(field: Field, kept: TargetType | None) -> TargetColumn:
 def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
     kind, _, width = part.transform.rstrip("]").partition("[")
     return table_rules.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
+
+
+def _counted(text: str | None) -> int | None:
+    return None if text is None else int(text)

@@ -16,7 +16,7 @@ from syncmgr.console.statements.local.collation import compared
 from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.local.wanted_rows import RowBounds
-from syncmgr.console.statements.show.show import COLLATION, ENGINE, ENGINE_COMMENT, type_of
+from syncmgr.console.statements.show.show import COLLATION, COLLATIONS, ENGINE, ENGINE_COMMENT, sizes, type_of
 from syncmgr.console.table_columns import NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.results import Row
@@ -149,7 +149,7 @@ def _tables(schema: Schema) -> Iterator[Row]:
         yield "def", INFORMATION_SCHEMA, name.upper(), "SYSTEM VIEW", None, 10, None, *nothing, None, None, "", ""
     for table in schema.tables:
         yield (
-            *("def", table.db, table.name, "BASE TABLE", ENGINE, 10, FORMAT.files, *nothing),
+            *("def", table.db, table.name, "BASE TABLE", ENGINE, 10, FORMAT.files, *sizes(table), *nothing[4:]),
             *(COLLATION, None, "", table.comment),
         )
 
@@ -203,7 +203,8 @@ def _character_sets(_schema: Schema) -> Iterator[Row]:
 
 
 def _collations(_schema: Schema) -> Iterator[Row]:
-    yield COLLATION, "utf8mb4", 255, "Yes", "Yes", 0, "NO PAD"
+    for each in COLLATIONS:
+        yield *each, "Yes", 0, "NO PAD"
     for row in CHARSETS.values():
         if row.name != "utf8":
             is_default = "" if row.name == "utf8mb4" else "Yes"

@@ -26,7 +26,8 @@ from syncsql import Filter, Limit, MetaKind, OrderItem
 
 ENGINE: Final = FORMAT.name.upper()
 ENGINE_COMMENT: Final = f"{FORMAT.name} tables, written and read by Spark"
-COLLATION: Final = "utf8mb4_0900_ai_ci"
+COLLATION: Final = "utf8mb4_0900_bin"  # Spark compares texts by their bytes
+COLLATIONS: Final = (("utf8mb4_0900_ai_ci", "utf8mb4", 255, "Yes"), (COLLATION, "utf8mb4", 309, ""))
 INFO_SHOWN: Final = 100  # characters of a statement in SHOW PROCESSLIST without FULL
 EVERYTHING: Final = Filter()
 
@@ -189,9 +190,17 @@ def table_status(found: Sequence[TargetTable]) -> Listing:
         "Comment",
     )
     rows = [
-        (table.name, ENGINE, 10, FORMAT.files, *(None,) * 10, COLLATION, None, "", table.comment) for table in found
+        (table.name, ENGINE, 10, FORMAT.files, *sizes(table), *(None,) * 6, COLLATION, None, "", table.comment)
+        for table in found
     ]
-    return listing(names, rows, numbers=("Version", "Rows"))
+    numbers = ("Version", "Rows", "Avg_row_length", "Data_length", "Index_length")
+    return listing(names, rows, numbers=numbers)
+
+
+def sizes(table: TargetTable) -> tuple[int | None, int | None, int | None, None]:
+    """Rows, bytes of one on average, bytes, and no maximum."""
+    of_one = None if table.rows is None or table.bytes is None else table.bytes // max(table.rows, 1)
+    return table.rows, of_one, table.bytes, None
 
 
 def processlist(rows: Iterable[Row], *, full: bool) -> Listing:
@@ -226,7 +235,7 @@ def frontend(port: int, *, started: dt.datetime) -> Listing:
 
 def _collations() -> Listing:
     names = ("Collation", "Charset", "Id", "Default", "Compiled", "Sortlen", "Pad_attribute")
-    rows: list[Row] = [(COLLATION, "utf8mb4", 255, "Yes", "Yes", 0, "NO PAD")]
+    rows: list[Row] = [(*each, "Yes", 0, "NO PAD") for each in COLLATIONS]
     rows += [
         (row.collation_name, row.name, row.collation, "" if row.name == "utf8mb4" else "Yes", "Yes", 1, "PAD SPACE")
         for row in CHARSETS.values()

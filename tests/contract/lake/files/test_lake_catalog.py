@@ -9,10 +9,11 @@ from syncmgr.control.catalog import Catalog, defined
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.drops import Drops
-from syncmgr.lake.iceberg.layout import CHANGES
+from syncmgr.lake.iceberg.layout import BYTES, CHANGES, ROWS
 from tests.support.spark_session import SPARK, Tables, statement
 from tests.unit.lake.iceberg_model import REPEATS
 
+INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
 WHOLE = """CREATE TABLE `{db}`.`All Words` (
   `id` LARGEINT NOT NULL,
@@ -52,6 +53,20 @@ def test_how_often_iceberg_repeats_a_commit_is_its_own_choice(tables: Tables) ->
     properties = iceberg.properties(iceberg.load(table.db, table.name))
     assert [name for name in properties if name.startswith("commit.retry.")] == []
     assert iceberg.jvm.org.apache.iceberg.TableProperties.COMMIT_NUM_RETRIES_DEFAULT == REPEATS
+
+
+def test_a_table_says_how_large_it_is(tables: Tables) -> None:
+    """By the count of its last commit, the same whether Spark is asked or the metadata are read without it; rows that
+    were updated or deleted count once or not at all.
+    """
+    table, iceberg = tables.make(), tables.lake.iceberg()
+    assert tables.lake.tables.describe(table.db, table.name).rows == 0
+    table.commit([(INS, key, 1) for key in range(10)])
+    table.commit([(UPD, 1, 2), (DEL, 2, 0)])
+    found = tables.lake.tables.describe(table.db, table.name)
+    told = iceberg.properties(iceberg.load(table.db, table.name))
+    assert (found.rows, str(found.bytes)) == (9, told[BYTES])
+    assert told[ROWS] == "9"
 
 
 def forgiven(notes: tuple[Diagnostic, ...]) -> list[Code]:
