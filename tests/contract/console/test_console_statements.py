@@ -360,7 +360,7 @@ def test_charsets(console: Running, charset: str) -> None:
     [
         ("SHOW DATABASES LIKE 'de%'", "Database"),
         ("SHOW STATUS WHERE Variable_name = 'Uptime'", "Variable_name"),
-        ("SHOW COLLATION LIKE 'utf8mb4\\_0900%'", "Collation"),
+        ("SHOW COLLATION LIKE 'utf8mb4\\_0900\\_b%'", "Collation"),
         ("SHOW CHARACTER SET LIKE 'latin1'", "Charset"),
         ("SHOW ENGINES", "Engine"),
         ("SHOW GRANTS", "Grants for root@%"),
