@@ -14,6 +14,7 @@ from syncmgr.job.channel.patterns import Found
 from syncmgr.job.channel.table_pattern import matches
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.server.tables import refuse_long_names
 
 UNKNOWN_VARIABLE: Final = 1193
 VERSIONED: Final = "SYSTEM VERSIONED"  # of MariaDB
@@ -25,7 +26,7 @@ def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Foun
     """The visible tables, without views, of the databases that match one of these LIKE patterns; including refused
     ones: they must not be mistaken for synced.
 
-    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TOO_LARGE.
     """
     connection = connect(address)
     try:
@@ -34,8 +35,9 @@ def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Foun
             databases = [db for db in _databases(connection) if any(matches(pattern, db) for pattern in patterns)]
             if not databases:
                 return {}
-            comments = _comments(connection, databases)
-            return {(row["db"], row["name"]): _found(row, comments) for row in _tables(connection, databases)}
+            comments, tables = _comments(connection, databases), _tables(connection, databases)
+            refuse_long_names(connection, (row[part] for row in tables for part in ("db", "name")))
+            return {(row["db"], row["name"]): _found(row, comments) for row in tables}
     finally:
         connection.close()
 

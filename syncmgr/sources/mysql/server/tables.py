@@ -28,6 +28,7 @@ from syncmgr.job.types.zoned import zoned
 from syncmgr.sources.mysql.address import Connection, query
 
 PRIMARY: Final = "PRIMARY"
+LONGEST_NAME: Final = 255  # characters; a server's own limit is 64
 _CASCADE: Final = re.compile(
     r"^ *+CONSTRAINT (?>.*? FOREIGN KEY ).*? ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE
 )
@@ -75,12 +76,20 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
         if row["expression"]
     )
     db, name = rows[0]["db"], rows[0]["tab"]
+    refuse_long_names(connection, (db, name, *names, *(key.name for key in keys)))
     numbered = next((row["name"] for row in rows if "auto_increment" in row["extra"].lower()), "")
     found = SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique)
     if found.size > MOST_TABLE_SIZE:
         what = f"columns and labels of table {found.label} with {found.size} characters; {MOST_TABLE_SIZE} are taken"
         raise connection.too_large(what)
     return replace(found, generated=generated, numbered=numbered)
+
+
+def refuse_long_names(connection: Connection, names: Iterable[str]) -> None:
+    """Of objects, which the metadata keep. Raises SOURCE_TOO_LARGE."""
+    longest = max(map(len, names), default=0)
+    if longest > LONGEST_NAME:
+        raise connection.too_large(f"a name of {longest} characters; {LONGEST_NAME} are taken")
 
 
 def _zoned(rows: Iterable[dict[str, Any]]) -> frozenset[str]:
