@@ -167,14 +167,16 @@ def text_of(error: BaseException) -> str:
 
 
 def said(exception: Java) -> str:
-    """Its class and message. The middle of a long one stays in the JVM: a value in it may fill our memory."""
+    """Its class and message, as `short` has it. The middle of a long one stays in the JVM: a value in it may fill our
+    memory.
+    """
     there: Java = JVMView(exception._gateway_client, DEFAULT_JVM_NAME, id=DEFAULT_JVM_ID)  # noqa: SLF001
     whole = there.java.lang.StringBuilder().append(exception)
     length = int(whole.length())
     if length <= spark_words.LONGEST_HEAD + spark_words.LONGEST_TAIL:
-        return str(whole.toString())
+        return spark_words.short(str(whole.toString()))
     tail = whole.substring(length - spark_words.LONGEST_TAIL)
-    return f"{whole.substring(0, spark_words.LONGEST_HEAD)}...{tail}"
+    return spark_words.short(f"{whole.substring(0, spark_words.LONGEST_HEAD)}...{tail}")
 
 
 def causes(exception: Java) -> list[str]:

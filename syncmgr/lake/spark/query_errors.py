@@ -1,6 +1,6 @@
 """What Spark's errors mean, in MySQL's codes.
 
-Owns: the table from Spark's error conditions to ours, and how a message is cleaned of stack and query text.
+Owns: the table from Spark's error conditions to ours, and how a message is cleaned of stack, query text and passwords.
 Must not know: py4j; it judges texts.
 """
 
@@ -10,8 +10,15 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 
+STARS: Final = "********"
 LONGEST_HEAD, LONGEST_TAIL = 8 << 10, 4 << 10  # characters of a message: what it is about, and its SQLSTATE
 
+# In a URI, which Iceberg quotes if its catalog cannot be reached; bounded, so that no text takes long.
+_PASSWORD: Final = re.compile(
+    r"([?&;,(]\w{0,40}(?:password|passwd|pwd|secret|token|credential)\w{0,40}=)[^&;\s]*"
+    r"|(//[^/?\s:@]{0,200}:)[^/?\s@]{0,200}(?=@)",
+    re.IGNORECASE,
+)
 _TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=SQLSTATE: |\n== |\n\tat |\Z)", re.DOTALL)
 _POSITION: Final = re.compile(r"\(line (\d+), pos (\d+)\)")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`")
@@ -51,11 +58,11 @@ _PLAIN: Final = {
 
 def short(text: str) -> str:
     """A message without the middle of a value in it, which may have any length: searching that would hold up everybody
-    else.
+    else. And without passwords.
     """
-    if len(text) <= LONGEST_HEAD + LONGEST_TAIL:
-        return text
-    return f"{text[:LONGEST_HEAD]}...{text[-LONGEST_TAIL:]}"
+    if len(text) > LONGEST_HEAD + LONGEST_TAIL:
+        text = f"{text[:LONGEST_HEAD]}...{text[-LONGEST_TAIL:]}"
+    return _PASSWORD.sub(rf"\1\2{STARS}", text)
 
 
 def told(text: str) -> tuple[str, str]:

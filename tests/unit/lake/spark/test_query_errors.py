@@ -138,7 +138,27 @@ def test_identifiers() -> None:
     assert identifier("`a`.`b``c`") == ["a", "b`c"]
 
 
-@pytest.mark.parametrize("part", [" ", "x", "[A] ", "[A] x SQLSTATE", "value ", "java.", "`", "\n"])
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("jdbc:postgresql://db:5/x?user=a&password=geheim", "jdbc:postgresql://db:5/x?user=a&password=********"),
+        ("jdbc:mysql://a:ge#h,eim@db:3306/x?ssl=1", "jdbc:mysql://a:********@db:3306/x?ssl=1"),
+        ("jdbc:mysql://a:geheim@db:3306/x?ssl=1", "jdbc:mysql://a:********@db:3306/x?ssl=1"),
+        ("jdbc:sqlserver://db;sslPassword=geheim;user=a", "jdbc:sqlserver://db;sslPassword=********;user=a"),
+        ("jdbc:mysql://address=(host=db)(password=geheim)/x", "jdbc:mysql://address=(host=db)(password=********"),
+        ("http://catalog:8181/v1", "http://catalog:8181/v1"),
+    ],
+)
+def test_a_password_in_a_uri_is_not_shown(uri: str, shown: str) -> None:
+    """Iceberg quotes the whole URI of a catalog that it cannot reach."""
+    assert short(f"Failed to connect: {uri}") == f"Failed to connect: {shown}"
+    assert short(short(uri)) == short(uri)
+    assert shown in str(query_error(f"org.apache.iceberg.jdbc.UncheckedSQLException: Failed: {uri}", {}, None))
+
+
+@pytest.mark.parametrize(
+    "part", [" ", "x", "//", "//a:", "?password", "&token=", "[A] ", "[A] x SQLSTATE", "value ", "java.", "`", "\n"]
+)
 def test_a_message_is_read_in_no_time(part: str) -> None:
     """Whatever a value in it is: nobody else is answered meanwhile."""
     text = f"[USER_RAISED_EXCEPTION] {part * 2_000_000} SQLSTATE: P0001"
