@@ -16,6 +16,8 @@ NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.CANAL_IN_US
 # How a text begins that quotes values of rows, and where the quotation does: a value, a statement that writes some.
 _QUOTING: Final = (
     ("Column '", "' holds "),
+    ("Column or WHERE expression '", "' cannot be used: it fails for a row: "),
+    ("' has to be changed in Spark first: its column ", "; the value is "),
     ("binlog_format is not ROW in a session", " "),
     ("Sessions of the MySQL server at ", " Statement: "),
     ("A session of the MySQL server at ", " Statement: "),
@@ -39,7 +41,9 @@ def text_naming_no_job(text: str, hidden: Collection[str]) -> str:
 
 
 def quotes_value(cell: object) -> bool:
-    """Whether a cell of SHOW SYNC JOB or of a sync_* table has values of rows, as 20105, 20113, 20164 and 20170 do."""
+    """Whether a cell of SHOW SYNC JOB or of a sync_* table has values of rows, as 20105, 20113, 20164 and 20170 do,
+    20013 of a row, and 20238 of a value.
+    """
     return isinstance(cell, str) and _quotation(cell) is not None
 
 

@@ -118,9 +118,9 @@ class AuthorizedJobs:
         targets.
         """
         quoting = {str(row[0]) for row in rows if any(map(quotes_value, row))}
-        targets = self._jobs.targets(quoting) if quoting else {}
+        targets = self._jobs.targets(quoting) if quoting else {}  # of a job that was just forgotten nothing is known
         may, select = self._access.rights.may, Privilege.SELECT
-        hidden = {each for each in quoting if not all(may(select, table(*target)) for target in targets.get(each, ()))}
+        hidden = quoting - {each for each, them in targets.items() if all(may(select, table(*one)) for one in them)}
         return [_without_values(row) if str(row[0]) in hidden else row for row in rows]
 
     def samples(self, db: str | None) -> list[JobSample]:

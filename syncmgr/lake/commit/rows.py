@@ -151,17 +151,20 @@ def _exact(column: FilledColumn, types: Mapping[str, str], channel: ChannelCommi
         return column
     sql = exact_cast(column.expression, kind, spark_type(column.field), column.field.name)
     if sql is None:
-        raise _changed_type(column.field, f"a value of {kind}", channel)
+        raise _changed_type(column.field, f"values of {kind}", channel)
     return replace(column, sql=sql)
 
 
-def _changed_type(field: Field, value: str, channel: ChannelCommit) -> SyncError:
-    """CREATE SYNC compared the types: another engine has changed this one since."""
+def _changed_type(field: Field, what: str, channel: ChannelCommit, value: str | None = None) -> SyncError:
+    """CREATE SYNC compared the types: another engine has changed this one since. `value`: of a row; it is told last, as
+    not everyone may read it.
+    """
     name = channel.db, channel.table
     reason = (
-        f"its column {field.name} is {field.type}, which does not hold {value} that the source has; ALTER SYNC JOB ... "
+        f"its column {field.name} is {field.type}, which does not hold {what} that the source has; ALTER SYNC JOB ... "
         f"RESYNC TABLE gives it another type where it can; or, in Spark, ALTER TABLE {in_catalog(name)} DROP COLUMN "
         f"{quoted(field.name)} and ADD COLUMN it with the type of the source, and RESYNC TABLE"
+        f"{'' if value is None else f'; the value is {value}'}"
     )
     return SyncError(Code.FOREIGN_CHANGE, table=".".join(name), reason=reason)
 
@@ -260,7 +263,7 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     unheld = UNHELD.search(text)
     field = None if unheld is None else layout.field(unheld["column"])
     if unheld is not None and field is not None:
-        return _changed_type(field, unheld["value"], channel)
+        return _changed_type(field, "a value", channel, unheld["value"])
     if not DATA_EXCEPTION.search(text):
         return None
     _, message = told(text)
@@ -268,7 +271,7 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     wanted = cast["wanted"] if cast else None
     if channel.where and all(PLAIN_COLUMN.fullmatch(mapped.expression) for mapped in channel.columns):
         # CREATE SYNC checked plain columns against their targets: only the condition computes anything
-        return SyncError(Code.BAD_EXPRESSION, expression=channel.where, reason=message)
+        return SyncError(Code.BAD_EXPRESSION, expression=channel.where, reason=f"it fails for a row: {message}")
     columns = [c.field.name for c in filled(channel, layout) if wanted is None or spark_type(c.field) == wanted]
     value = cast["value"] if cast else "a value"
     names = " or ".join(columns or [c.target for c in channel.columns])

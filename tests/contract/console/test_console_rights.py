@@ -130,3 +130,14 @@ def test_a_value_of_a_row_is_shown_to_who_may_read_it(console: Running, grant: s
     for text in texts:
         assert text.startswith("Column 'iban' of table 'shop.orders' holds ")
         assert ("DE12" in text, "34" in text, "4711" in text, UNTOLD in text) == (shown, shown, shown, not shown)
+
+
+def test_a_value_of_a_job_that_was_just_forgotten_is_shown_to_nobody_else(console: Running) -> None:
+    """Between its row and its targets: then nobody knows what one would have to be allowed to read."""
+    row = console.frontend.jobs.rows["demo", "one"]
+    row[11] = VALUE
+    console.frontend.jobs.targets = lambda _: {}  # type: ignore[method-assign]
+    console.ask("GRANT SELECT_PRIV ON demo.* TO alice")
+    (told,) = console.ask("SHOW SYNC JOB FROM demo", **ALICE)
+    assert UNTOLD in told[11]
+    assert "DE12" not in told[11]

@@ -13,11 +13,13 @@ STATEMENT = f"INSERT INTO t VALUES ('{SECRET}')"
     "error",
     [
         SyncError(Code.SOURCE_VALUE, column="a", table="shop.t", value=SECRET, reason=f"id={SECRET}"),
+        SyncError(Code.BAD_EXPRESSION, expression="CAST(b AS INT)", reason=f"it fails for a row: '{SECRET}' is none"),
+        SyncError(Code.FOREIGN_CHANGE, table="shop.t", reason=f"its column a is int; RESYNC it; the value is {SECRET}"),
         SyncError(Code.SOURCE_NOT_ROW, value=f"not ROW in a session that wrote t ({STATEMENT})", address="h:1"),
         SyncError(Code.SOURCE_LATE, address="h:1", done="used t", statement=STATEMENT),
         SyncError(Code.SOURCE_UNSEEN, address="h:1", how="calls f", reason="why", statement=STATEMENT),
     ],
-    ids=["value", "not row", "late", "unseen"],
+    ids=["value", "expression", "column", "not row", "late", "unseen"],
 )
 def test_what_quotes_a_row_is_cut(error: SyncError) -> None:
     """Alone, as the reason of another error, as one of several, and in Status; the beginning stays."""
@@ -31,7 +33,14 @@ def test_what_quotes_a_row_is_cut(error: SyncError) -> None:
     assert json.loads(str(without_value(status)))["behind"]["t"]["epochs"] == 3
 
 
-@pytest.mark.parametrize("cell", [None, 7, "", "{", '{"a": 1}', "Cannot reach the MySQL server at h:1: refused"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(None, 7, "", "{", '{"a": 1}', "Cannot reach the MySQL server at h:1: refused"),
+        str(SyncError(Code.BAD_EXPRESSION, expression="f(b)", reason="none of the functions that may be used")),
+        str(SyncError(Code.FOREIGN_CHANGE, table="shop.t", reason="its column a is int, which holds no DATE")),
+    ],
+)
 def test_any_other_cell_stays(cell: object) -> None:
     """Whatever its type."""
     assert not quotes_value(cell)

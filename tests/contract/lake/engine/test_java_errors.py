@@ -7,9 +7,12 @@ import pyspark
 import pytest
 from py4j.java_gateway import JavaGateway
 
-from syncmgr.errors import SyncError
-from syncmgr.lake.spark.jvm import Java, asked
+from syncmgr.console.told_texts import without_value
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.commit.rows import value_error
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, asked, text_of
 from tests.support import jvm
+from tests.unit.lake.commit.test_rows import CHANNEL, LAYOUT
 
 SPARK = Path(pyspark.__file__).parent / "jars"
 
@@ -36,3 +39,17 @@ def test_no_error_has_the_password_of_a_catalog(java: Java) -> None:
     with pytest.raises(SyncError, match=r"/nowhere/c\.db\?user=a") as caught, asked():
         java.org.apache.iceberg.jdbc.JdbcCatalog().initialize("c", told)
     assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.spark
+def test_a_value_for_which_a_condition_fails_is_told_where_it_can_be_cut(java: Java) -> None:
+    """In the words of this Spark."""
+    with pytest.raises(JAVA_ERRORS) as caught:
+        java.org.apache.spark.sql.catalyst.util.UTF8StringUtils.toIntExact(
+            java.org.apache.spark.unsafe.types.UTF8String.fromString("DE12"), None
+        )
+    error = value_error(text_of(caught.value), CHANNEL, LAYOUT)
+    assert error is not None
+    assert error.code is Code.BAD_EXPRESSION
+    assert "'DE12'" in str(error)
+    assert "DE12" not in str(without_value(str(error)))
