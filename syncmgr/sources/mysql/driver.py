@@ -19,6 +19,7 @@ from pymysql.protocol import MysqlPacket
 
 from syncmgr.errors import Code, SyncError, shorten
 from syncmgr.job.types.schema import MAX_COLUMNS
+from syncmgr.sources.mysql.tls import of_anyone
 
 SHOWN: Final = 200  # characters of a file's name
 LOGIN_BYTES: Final = 64 << 10  # up to the answer to our first statements; a login takes less than 2 KiB
@@ -50,6 +51,12 @@ class BoundedConnection(PlainConnection):
         self.label = address
         self._let_in = False
         super().__init__(**options, local_infile=False, defer_connect=True)
+
+    def _create_ssl_ctx(self, given: ssl.SSLContext | dict[str, Any]) -> ssl.SSLContext:
+        """Replaces the driver's, which reads all authorities of the machine for each connection that verifies nothing:
+        one for which we have given no context.
+        """
+        return given if isinstance(given, ssl.SSLContext) else of_anyone()
 
     def tells(self, opened: Callable[[socket.socket], None]) -> None:
         """`opened` gets the socket with which TLS replaces ours, before anything waits on it."""
