@@ -1,6 +1,6 @@
 """Texts of jobs, as far as an account may read them.
 
-Owns: which words of an error name a job, which quote values of rows, and what stands in their place.
+Owns: which words of an error name a job, and what stands in place of them and of values of rows.
 Must not know: rights; it is told what is hidden.
 """
 
@@ -9,19 +9,11 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.rows.quotation import quotation
 
 HIDDEN_JOB: Final = "(one that you may not see)"
 UNTOLD: Final = "(shown to users with SELECT_PRIV on every target of the job)"
 NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.CANAL_IN_USE})
-# How a text begins that quotes values of rows, and where the quotation does: a value, a statement that writes some.
-_QUOTING: Final = (
-    ("Column '", "' holds "),
-    ("Column or WHERE expression '", "' cannot be used: it fails for a row: "),
-    ("' has to be changed in Spark first: its column ", "; the value is "),
-    ("binlog_format is not ROW in a session", " "),
-    ("Sessions of the MySQL server at ", " Statement: "),
-    ("A session of the MySQL server at ", " Statement: "),
-)
 
 
 def naming_no_job(error: SyncError, hidden: Collection[str]) -> SyncError:
@@ -44,17 +36,7 @@ def quotes_value(cell: object) -> bool:
     """Whether a cell of SHOW SYNC JOB or of a sync_* table has values of rows, as 20105, 20113, 20164 and 20170 do,
     20013 of a row, and 20238 of a value.
     """
-    return isinstance(cell, str) and _quotation(cell) is not None
-
-
-def _quotation(text: str) -> int | None:
-    """Where it begins; it extends to the end, since what follows a value may quote the key of its row."""
-    found = []
-    for first, last in _QUOTING:
-        begin = text.find(first)
-        at = -1 if begin < 0 else text.find(last, begin + len(first))
-        found += [at + len(last)] if at >= 0 else []
-    return min(found, default=None)
+    return isinstance(cell, str) and quotation(cell) is not None
 
 
 def without_value(cell: object) -> object:
@@ -70,7 +52,7 @@ def without_value(cell: object) -> object:
 
 
 def _cut(text: str) -> str:
-    at = _quotation(text)
+    at = quotation(text)
     return text if at is None else f"{text[:at]}{UNTOLD}"
 
 

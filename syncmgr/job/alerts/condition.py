@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from syncmgr.errors import Code
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.metrics.sample import JobSample, Sample, Trouble
+from syncmgr.job.rows.quotation import quotation
 from syncmgr.job.state import JobState
 
 FREQUENT: Final = 3  # pauses in a row by an error that passes
 LONGEST_TEXT: Final = 4000  # characters of what an alert says
-# Their messages quote values of rows, which are for accounts with SELECT_PRIV, not for a chat.
-_QUOTING: Final = frozenset({Code.SOURCE_VALUE, Code.SOURCE_NOT_ROW, Code.SOURCE_UNSEEN, Code.SOURCE_LATE})
 
 
 class AlertEvent(StrEnum):
@@ -114,8 +112,8 @@ def _told(event: AlertEvent, label: str, words: str, trouble: Trouble | None, *,
     key = AlertKey(event=event, job=label, subject=subject)
     if trouble is None:
         return Condition(key=key, text=f"{label} {words}; SHOW SYNC JOB says why")
-    quotes = trouble.error in {code.number for code in _QUOTING}
-    reason = "SHOW SYNC JOB says why" if quotes else trouble.message
+    # values of rows are for accounts with SELECT_PRIV, not for a chat
+    reason = trouble.message if quotation(trouble.message) is None else "SHOW SYNC JOB says why"
     number = f"error {trouble.error}: " if trouble.error else ""
     text = f"{label} {words}: {number}{reason}"[:LONGEST_TEXT]
     return Condition(key=key, text=text, error=trouble.error or None, advice=trouble.advice)

@@ -1,9 +1,9 @@
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from syncmgr.errors import Code
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.alerts.condition import AlertEvent, AlertKey, Condition, Thresholds, conditions
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.metrics.sample import JobSample, Trouble
@@ -65,11 +65,29 @@ def test_the_text_says_what_and_why() -> None:
     assert (told.error, told.advice) == (20103, "Run the GRANT")
 
 
-@pytest.mark.parametrize("code", [Code.SOURCE_VALUE, Code.SOURCE_NOT_ROW, Code.SOURCE_UNSEEN, Code.SOURCE_LATE])
-def test_no_value_of_a_row_is_sent(code: Code) -> None:
-    """Some messages quote values or statements, which are for accounts with SELECT_PRIV."""
-    quoting = Trouble(error=code.number, message="Column 'pin' holds 1234", advice="RESYNC")
+VALUE: Final = SyncError(Code.SOURCE_VALUE, column="pin", table="shop.t", value="1234", reason="why")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        VALUE,
+        SyncError(Code.BACKLOG_STUCK, table="t", bytes=2, limit=1, reason=VALUE),
+        SyncError(Code.BAD_EXPRESSION, expression="CAST(v AS INT)", reason="it fails for a row: '1234' is none"),
+        SyncError(Code.FOREIGN_CHANGE, table="t", reason="its column a is int; RESYNC it; the value is 1234"),
+        SyncError(Code.SOURCE_NOT_ROW, value="not ROW in a session that wrote t (INSERT 1234)", address="h:1"),
+        SyncError(Code.SOURCE_UNSEEN, address="h:1", how="calls f", reason="why", statement="INSERT 1234"),
+        SyncError(Code.SOURCE_LATE, address="h:1", done="used t", statement="INSERT 1234"),
+    ],
+    ids=lambda error: error.code.name,
+)
+def test_no_value_of_a_row_is_sent(error: SyncError) -> None:
+    """Some messages quote values or statements, also as the reason of another one, which are for accounts with
+    SELECT_PRIV.
+    """
+    quoting = Trouble(error=error.code.number, message=str(error), advice="RESYNC")
+    assert "1234" in quoting.message
     tables = make_job_sample(needs_operator=True, trouble=quoting, stopped={"shop.orders": quoting})
     for each in found(tables, make_job_sample(name="other", needs_operator=True, trouble=quoting)).values():
         assert "1234" not in each.text
-        assert f"error {code.number}: SHOW SYNC JOB says why" in each.text
+        assert f"error {error.code.number}: SHOW SYNC JOB says why" in each.text
