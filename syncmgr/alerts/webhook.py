@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 TIMEOUT_SECOND: Final = 5.0
 SIGNATURE: Final = "X-Syncmgr-Signature"
 _PORTS: Final = {"https": 443, "http": 80}
+_ODD: Final = "alert_webhook has characters, or a host, that no URL has"
 
 
 class NotReceivedError(Exception):
@@ -31,8 +32,12 @@ def post(url: str, secret: str, body: bytes, timeout: float = TIMEOUT_SECOND) ->
     try:
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
+    except http.client.InvalidURL:  # which quotes it
+        raise NotReceivedError(_ODD) from None
     except (OSError, http.client.HTTPException) as error:
         raise NotReceivedError(_words(error)) from None
+    except ValueError:  # of a codec, for ASCII and for names of hosts
+        raise NotReceivedError(_ODD) from None
     finally:
         connection.close()
     if not 200 <= answer.status < 300:

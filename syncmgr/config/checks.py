@@ -4,12 +4,14 @@ Owns: what is known of a key; why a value is wrong.
 Must not know: which keys there are, who uses them.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from syncmgr.config import catalog_keys
 
 Value = int | float | str | bool
+_NO_URL = re.compile(r"[\x00-\x20\x7f]")
 
 
 def at_least(minimum: float) -> Callable[[Value], str | None]:
@@ -66,9 +68,10 @@ def log_target(value: Value) -> str | None:
 
 
 def webhook(value: Value) -> str | None:
-    return (
-        None if not value or str(value).startswith(("https://", "http://")) else "it must be an http:// or https:// URL"
-    )
+    text = str(value)
+    if not text or (text.startswith(("https://", "http://")) and text.isascii() and not _NO_URL.search(text)):
+        return None
+    return "it must be an http:// or https:// URL, in ASCII and without blanks"
 
 
 def folder(value: Value) -> str | None:

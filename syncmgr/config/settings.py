@@ -57,11 +57,12 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def parse(setting: Setting, text: str) -> Value:
-    """The value that a text stands for. Raises WRONG_CONFIG with the reason."""
+    """The value that a text stands for. Raises WRONG_CONFIG with the reason, and nothing of a secret."""
     value = _convert(setting, text)
     reason = setting.check(value)
     if reason:
-        raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=text, reason=reason)
+        shown = "***" if setting.secret else text
+        raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=shown, reason=reason)
     return value
 
 

@@ -145,6 +145,15 @@ def test_a_test_says_what_is_wrong(store: Store, chat: Chat) -> None:
         assert "hidden" not in str(caught.value)
 
 
+@pytest.mark.parametrize("place", ["127.0.0.1:1/key x", "127.0.0.1:1/k\u00e9y", f"{'key' * 30}.com/", "a..key/"])
+def test_what_no_url_has_is_a_failure_like_others(place: str) -> None:
+    """It neither ends the thread's turn with a stack, nor is the URL, which is a secret, in what is said of it."""
+    with pytest.raises(NotReceivedError, match="no URL has") as caught:
+        post(f"http://{place}", "key", b"{}")
+    assert place not in str(caught.value)
+    assert "key" not in str(caught.value)
+
+
 def test_a_receiver_that_says_nothing_is_given_up() -> None:
     """After the time limit."""
     hung = threading.Event()

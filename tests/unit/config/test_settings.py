@@ -242,6 +242,18 @@ def test_quotes_and_comments_are_no_part_of_a_value(value: str, reason: str) -> 
     assert read("root_password = a#b'c\"").text("root_password") == "a#b'c\""
 
 
+@pytest.mark.parametrize("value", ["htps://chat/hooks/key", "https://chat/hooks/key x", "https://chat/hooks/k\u00e9y"])
+def test_nothing_of_a_secret_that_is_wrong_is_shown(value: str) -> None:
+    """At the start and by ADMIN SET: whoever knows the URL of the webhook can send there."""
+    reason = "it must be an http:// or https:// URL, in ASCII and without blanks"
+    with pytest.raises(SyncError) as raised:
+        read(f"alert_webhook = {value}")
+    assert str(raised.value) == f"{CONF}: line 1: Config 'alert_webhook' cannot be '***': {reason}"
+    with pytest.raises(SyncError, match=r"cannot be '\*\*\*'"):
+        read("").set({"alert_webhook": value})
+    assert read("alert_webhook = https://chat/hooks/key?a=1#b").text("alert_webhook").endswith("key?a=1#b")
+
+
 @pytest.mark.parametrize("value", ["2gb", "many", "1024", "64m", "-2g", "1.5g"])
 def test_a_heap_that_no_jvm_takes_is_refused_at_start(value: str) -> None:
     """With the name of the key, in place of a JVM that does not start."""
