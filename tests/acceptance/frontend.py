@@ -19,6 +19,7 @@ from pymysql.cursors import DictCursor
 from syncmgr.crash import VARIABLE, CrashPoint
 from syncmgr.lake.spark import launch
 from tests.support import jvm, processes
+from tests.support.connections import QuickConnection
 from tests.support.servers.mysql import free_port
 from tests.support.until import HANG_SECOND, until
 
@@ -124,7 +125,7 @@ class FrontendProcess:
         return False
 
     def connect(self, db: str | None = None, **options: Any) -> "pymysql.connections.Connection[DictCursor]":
-        return pymysql.connect(
+        return QuickConnection(
             host="127.0.0.1",
             port=self.port,
             user="root",

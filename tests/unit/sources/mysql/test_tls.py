@@ -11,6 +11,7 @@ from syncmgr.console.login.tls import CERTIFICATE
 from syncmgr.job.tls import SslMode, Tls
 from syncmgr.sources.mysql.driver import BoundedConnection
 from syncmgr.sources.mysql.tls import context
+from tests.support.connections import QuickConnection
 from tests.support.servers.certificates import Authority
 from tests.support.until import HANG_SECOND
 from tests.unit.console.running import PASSWORD, running
@@ -52,6 +53,16 @@ def test_a_connection_that_verifies_nothing_reads_no_authorities(mode: SslMode, 
         with contextlib.closing(connection):
             assert isinstance(connection._sock, ssl.SSLSocket)
             assert connection._ssl_required == (mode == "required")  # type: ignore[attr-defined] # else it is an offer
+
+
+@pytest.mark.usefixtures("no_authorities")
+def test_a_connection_of_the_tests_reads_none_either(tmp_path: Path) -> None:
+    """Of a frontend, which has TLS, as all clients have that say nothing of it."""
+    with running(tmp_path, password=PASSWORD) as server:
+        options = {"host": "127.0.0.1", "port": server.port, "user": "root", "password": PASSWORD}
+        for settings, encrypted in (({}, True), ({"ssl_disabled": True}, False)):
+            with contextlib.closing(QuickConnection(**options, **settings)) as connection:
+                assert isinstance(connection._sock, ssl.SSLSocket) is encrypted
 
 
 def test_nothing_is_encrypted_where_that_is_disabled(tmp_path: Path) -> None:
