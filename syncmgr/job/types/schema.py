@@ -194,13 +194,21 @@ class TargetColumn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TableSize:
+    """Rows that are not deleted, and bytes of files."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TargetTable:
     """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended.
 
     `reserved_columns`: names that its format has for columns of its own. Of an existing table also: its `uuid`, and the
     tokens of the channels that have committed epochs. `is_unused`: it is as it was created, without rows. `is_spare`:
     and it was created for a job. `lacks_defaults`: what kind of table it is, if that cannot show a value in rows that
-    were written without it. `rows`, `bytes`: how many it has, by the count of its last commit; None: it has no count.
+    were written without it. `size`: by the count of its last commit; None: it counts nothing.
     """
 
     db: str
@@ -217,8 +225,7 @@ class TargetTable:
     is_unused: bool = field(default=False, compare=False)
     is_spare: bool = field(default=False, compare=False)
     lacks_defaults: str = field(default="", compare=False)
-    rows: int | None = field(default=None, compare=False)
-    bytes: int | None = field(default=None, compare=False)
+    size: TableSize | None = field(default=None, compare=False)
 
     def is_placed_by(self, column: str) -> bool:
         """Whether its partitions depend on that column."""

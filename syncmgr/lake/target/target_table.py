@@ -12,7 +12,7 @@ from typing import Final
 
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.job.types.schema import TableSize, TargetColumn, TargetTable, TargetType
 from syncmgr.job.types.target import parse_type
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import (
@@ -128,8 +128,7 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         is_unused=properties.get(CHANGES) == "0",
         is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
         lacks_defaults="a table of format v2" if properties.get(FORMAT_VERSION) == "2" else "",
-        rows=_counted(properties.get(ROWS)),
-        bytes=_counted(properties.get(BYTES)),
+        size=_size(properties),
     )
 
 
@@ -145,5 +144,6 @@ def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
     return table_rules.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
 
 
-def _counted(text: str | None) -> int | None:
-    return None if text is None else int(text)
+def _size(properties: Mapping[str, str]) -> TableSize | None:
+    counted = {ROWS, BYTES} <= set(properties)
+    return TableSize(rows=int(properties[ROWS]), bytes=int(properties[BYTES])) if counted else None

@@ -199,8 +199,8 @@ def table_status(found: Sequence[TargetTable]) -> Listing:
 
 def sizes(table: TargetTable) -> tuple[int | None, int | None, int | None, None]:
     """Rows, bytes of one on average, bytes, and no maximum."""
-    of_one = None if table.rows is None or table.bytes is None else table.bytes // max(table.rows, 1)
-    return table.rows, of_one, table.bytes, None
+    size = table.size
+    return (None,) * 4 if size is None else (size.rows, size.bytes // max(size.rows, 1), size.bytes, None)
 
 
 def processlist(rows: Iterable[Row], *, full: bool) -> Listing:

@@ -8,6 +8,7 @@ import syncsql
 from syncmgr.control.catalog import Catalog, defined
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TableSize
 from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.layout import BYTES, CHANGES, ROWS
 from tests.support.spark_session import SPARK, Tables, statement
@@ -60,12 +61,12 @@ def test_a_table_says_how_large_it_is(tables: Tables) -> None:
     were updated or deleted count once or not at all.
     """
     table, iceberg = tables.make(), tables.lake.iceberg()
-    assert tables.lake.tables.describe(table.db, table.name).rows == 0
+    assert tables.lake.tables.describe(table.db, table.name).size == TableSize(rows=0, bytes=0)
     table.commit([(INS, key, 1) for key in range(10)])
     table.commit([(UPD, 1, 2), (DEL, 2, 0)])
-    found = tables.lake.tables.describe(table.db, table.name)
+    size = tables.lake.tables.describe(table.db, table.name).size
     told = iceberg.properties(iceberg.load(table.db, table.name))
-    assert (found.rows, str(found.bytes)) == (9, told[BYTES])
+    assert size == TableSize(rows=9, bytes=int(told[BYTES]))
     assert told[ROWS] == "9"
 
 
