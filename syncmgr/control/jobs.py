@@ -25,7 +25,7 @@ from syncmgr.control.running.job_lives import JobLives, StartRun
 from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.control.running.new_tables import Binlog, NewTables
 from syncmgr.control.showing import Showing
-from syncmgr.control.statement_text import refuse_on_source
+from syncmgr.control.statement_text import refuse_many, refuse_on_source
 from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, SyncRequest
 from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
@@ -184,6 +184,7 @@ class Jobs:
 
     def _wanted(self, node: CreateSync, db: str) -> tuple[SyncRequest, dict[str, str]]:
         """With the properties of its job."""
+        refuse_many(node.channels)
         source = described({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
         refuse_on_source(source, overrides)
@@ -246,6 +247,7 @@ class Jobs:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does. `allowed`: as in
         `create`.
         """
+        refuse_many(node.channels)
         looked_at = self._named(node.job, db)
         plan = self._joining.plan(looked_at, node.channels)
         self.runs.wait_for_ending(plan.channels)

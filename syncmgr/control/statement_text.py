@@ -41,6 +41,7 @@ from syncsql import (
     typed,
 )
 
+MOST_NAMED: Final = 10_000  # in one statement, which checks each of them on its own; a pattern means any number
 _ODD: Final = re.compile(r"[%\\]")
 
 
@@ -289,6 +290,13 @@ def refuse_on_source(source: SourceDescription, properties: Mapping[str, str]) -
     for name, reason in source.refused.items():
         if name in properties:
             raise wrong_property(name, properties[name], reason)
+
+
+def refuse_many(channels: Collection[Channel | Tables | Shards]) -> None:
+    """Raises STATEMENT_TOO_LARGE."""
+    if len(channels) > MOST_NAMED:
+        advice = "FROM db.* means any number of tables, and ALTER SYNC JOB ... ADD TABLE takes those beyond that"
+        raise SyncError(Code.STATEMENT_TOO_LARGE, limit=MOST_NAMED, what="tables and patterns", advice=advice)
 
 
 def refuse_twice(names: Iterable[str]) -> None:

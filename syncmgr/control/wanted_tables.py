@@ -6,6 +6,7 @@ Must not know: columns, what is stored, the lives of jobs.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from syncmgr.control.statement_text import (
@@ -23,9 +24,11 @@ from syncmgr.job.source import Can
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.table_rules import check_name
 from syncmgr.lake.port import LakeTables
+from syncmgr.sources import cancellation
 from syncsql import Channel, Name, Shards, Tables, quote_name
 
 OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as ended
+Described = Callable[[str, str], TargetTable]
 
 
 class WantedTables:
@@ -49,7 +52,9 @@ class WantedTables:
         self._inspect, self._survey = inspect, survey
 
     def places(self, wanted: SyncRequest) -> list[PlannedChannel]:
-        """Raises what is wrong with the names: duplicate, missing, in use."""
+        """Raises what is wrong with the names: duplicate, missing, in use. A target is described once,
+        however many tables fill it, and none before the names are known to be good.
+        """
         _refuse_servers_own(wanted)
         found = self.found(wanted)
         wishes = self._wishes(wanted, found)
@@ -57,12 +62,15 @@ class WantedTables:
             meant = wanted.channels[0].source.sql()
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=meant, hint="; EXCLUDE leaves none of them")
         refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
+        refuse_twice(_filled(wishes, wanted.db))
         homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
         homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
         there = {(db, name) for db in homes for name in self._catalog.tables(db)}
-        places = [self._place(wanted, wish, there) for wish in wishes]
+        described = cache(self._described)
+        places = [self._place(wanted, wish, there, described) for wish in wishes]
+        for target in {each.label: each for each in (place.target or place.spare for place in places) if each}.values():
+            self._refuse_others(target)
         _refuse_unfit(wanted, places)
-        refuse_twice(_filled(places, wanted.db))
         return places
 
     def _wishes(self, wanted: SyncRequest, found: Mapping[Table, Found]) -> list[PlannedChannel]:
@@ -70,6 +78,7 @@ class WantedTables:
         wishes: list[PlannedChannel] = []
         unseen: list[tuple[Pattern, SyncError]] = []
         for each in wanted.channels:
+            cancellation.check()
             try:
                 wishes += expanded(each, found)
             except SyncError as error:
@@ -84,7 +93,8 @@ class WantedTables:
         self, wanted: SyncRequest, wishes: Iterable[PlannedChannel], unseen: Collection[Pattern]
     ) -> SyncError | None:
         """The missing grants; those on unnamed tables cannot be listed."""
-        keyless = {wish.table: self._is_keyless(wanted, wish) for wish in wishes}
+        described = cache(self._described)
+        keyless = {wish.table: _is_keyless(wanted, wish, described) for wish in wishes}
         named = [(each.db, each.named) for each in unseen if isinstance(each, DatabasePattern) and each.named]
         tables = list(dict.fromkeys([*keyless, *named]))
         try:
@@ -94,14 +104,6 @@ class WantedTables:
                 return None
             return _granting(error, [each for each in unseen if not (isinstance(each, DatabasePattern) and each.named)])
         return None
-
-    def _is_keyless(self, wanted: SyncRequest, wish: PlannedChannel) -> bool:
-        """Whether its rows are read at an exact point, as far as is known before they are seen."""
-        try:
-            target = self._catalog.table(wish.node.target.db or wanted.db, wish.node.target.name)
-        except SyncError:
-            return False
-        return wanted.takes_snapshot and not target.keys
 
     def found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
@@ -116,13 +118,20 @@ class WantedTables:
         check_names(wanted.channels, found)
         return found
 
-    def _place(self, wanted: SyncRequest, wish: PlannedChannel, there: Collection[Table]) -> PlannedChannel:
+    def _described(self, db: str, name: str) -> TargetTable:
+        """As the lake has it. Raises INTERRUPTED: this takes milliseconds for each of many."""
+        cancellation.check()
+        return self._catalog.table(db, name)
+
+    def _place(
+        self, wanted: SyncRequest, wish: PlannedChannel, there: Collection[Table], described: Described
+    ) -> PlannedChannel:
         node = wish.node
         home = node.target.db or wanted.db
         if wish.found is not None and (home, node.target.name) not in there:
             return wish
         try:
-            target = self._catalog.table(home, node.target.name)
+            target = described(home, node.target.name)
         except SyncError as error:
             if self._job_of(home, node.source.name) is not None:
                 raise
@@ -133,7 +142,6 @@ class WantedTables:
         owner = self._job_of(target.db, target.name)
         if owner is not None and (wish.shards is None or (target.db, target.name) not in wanted.shared):
             raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
-        self._refuse_others(target)
         if wish.found is not None and owner is None and target.is_spare:
             return replace(wish, spare=target)  # the source may have other columns by now
         return replace(wish, target=target)
@@ -142,8 +150,20 @@ class WantedTables:
         """Jobs of a frontend with other metadata are known only by what they write."""
         if all(map(self._is_ours, target.writers)):
             return
+        cancellation.check()
         if not all(map(self._is_ours, self._tables.writers(target.db, target.name, OTHERS_SECOND))):
             raise SyncError(Code.TARGET_OF_OTHERS, table=target.label, second=OTHERS_SECOND)
+
+
+def _is_keyless(wanted: SyncRequest, wish: PlannedChannel, described: Described) -> bool:
+    """Whether its rows are read at an exact point, as far as is known before they are seen."""
+    try:
+        target = described(wish.node.target.db or wanted.db, wish.node.target.name)
+    except SyncError as error:
+        if error.code is Code.INTERRUPTED:
+            raise
+        return False
+    return wanted.takes_snapshot and not target.keys
 
 
 def _granting(error: SyncError, unseen: Iterable[Pattern]) -> SyncError:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 import syncsql
+from syncmgr.control import statement_text
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.new_tables import LOOK_SECOND
 from syncmgr.errors import Code, SyncError
@@ -892,6 +893,23 @@ def test_jobs_are_bounded(house: House) -> None:
     house.jobs.stop(Name(name="job1"), "demo")
     create(house, "job2", "FROM `else`.* INTO ods.*")
     assert [job.name for job in house.store.jobs.all(live=True)] == ["job2"]
+
+
+def test_tables_that_one_statement_names_are_bounded(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its source is asked; a pattern among them counts as one, whatever it means."""
+    monkeypatch.setattr(statement_text, "MOST_NAMED", 2)
+    house.come(*(("else", f"x{number}") for number in range(5)))
+    create(house, "job2", "FROM `else`.* INTO ods.*")
+    named = ", ".join(f"FROM mall.t{number} INTO t{number}" for number in range(3))
+    house.before_inspect = never
+    [add] = syncsql.parse(f"ALTER SYNC JOB demo.job1 ADD TABLE {named}")
+    for refused in (
+        lambda: create(house, "job3", named),
+        lambda: house.jobs.add_tables(add.statement, None),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(SyncError, match="more than 2 tables and patterns; FROM db") as raised:
+            refused()
+        assert raised.value.code is Code.STATEMENT_TOO_LARGE
 
 
 def test_jobs_of_one_account_are_bounded(house: House) -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.types.schema import SourceTable, TargetTable
+from syncmgr.sources.cancellation import Cancellation
 from syncsql import Channel, ColumnMapping, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase
 from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
 
@@ -48,6 +49,8 @@ class House:
     inspections: int = 0
     locked: set[str] = field(default_factory=set)
     lacking: str = ""
+    described: list[str] = field(default_factory=list)
+    on_described: Callable[[], object] = print
 
     def planner(self) -> Planner:
         wanted_tables = WantedTables(
@@ -76,6 +79,8 @@ class House:
         return list(self.targets)
 
     def table(self, db: str, name: str) -> TargetTable:
+        self.described.append(name)
+        self.on_described()
         if name not in self.targets:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
         return self.targets[name]
@@ -277,6 +282,40 @@ def test_no_part_is_filled_twice(other: Channel | Shards) -> None:
         with pytest.raises(SyncError) as raised:
             house.planner().plan(wanted(*channels))
         assert raised.value.code is Code.DUPLICATE_MAPPING
+
+
+def channels_into(*targets: str) -> list[Channel]:
+    """Of as many source tables."""
+    return [
+        Channel(source=Name(db="shop", name=f"t{number}"), target=Name(name=target))
+        for number, target in enumerate(targets)
+    ]
+
+
+def test_a_target_is_described_once_for_a_statement() -> None:
+    """And not at all for names that are wrong: 4,000 tables into one target held a thread for half a minute."""
+    house = House()
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(*channels_into(*["orders"] * 4000)))
+    assert (raised.value.code, house.described) == (Code.DUPLICATE_MAPPING, [])
+    house = House(targets={"all": sharded(make_target(name="all"))})
+    assert len(house.planner().plan(wanted(shards("lines", "all"))).channels) == 2
+    assert house.described == ["all"]
+    house = House(targets={"all": sharded(make_target(name="all"))}, lacking="REPLICATION SLAVE")
+    hidden = Tables(source=Name(db="shop", name="hidden"), target_db="demo")
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(shards("lines", "all"), hidden))
+    assert (raised.value.code, house.described) == (Code.SOURCE_GRANT_MISSING, ["all"])
+
+
+def test_targets_are_no_longer_described_once_that_is_given_up() -> None:
+    """KILL, a client that leaves, and source_statement_second end it between two of them."""
+    names = [f"t{number}" for number in range(50)]
+    house, asking = House(targets={name: make_target(name=name) for name in names}), Cancellation()
+    house.on_described = asking.give_up
+    with pytest.raises(SyncError) as raised, asking.here():
+        house.planner().plan(wanted(*channels_into(*names)))
+    assert (raised.value.code, house.described) == (Code.INTERRUPTED, ["t0"])
 
 
 def test_a_shard_that_does_not_fit_is_named() -> None:
