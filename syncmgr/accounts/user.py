@@ -12,6 +12,9 @@ from typing import Final
 
 EVERYWHERE: Final = "%"
 LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
+_IN_QUOTES: Final = str.maketrans(
+    {"'": "''", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0", "\b": "\\b", "\x1a": "\\Z"}
+)
 
 
 class Privilege(StrEnum):
@@ -42,7 +45,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Scope:
-    """`db` and `name` are empty where the level has none."""
+    """`db` and `name` are empty where the level has none. Its text is what follows ON, whatever the names are."""
 
     level: Level
     db: str = ""
@@ -53,11 +56,15 @@ class Scope:
             case Level.GLOBAL:
                 return "*.*"
             case Level.DATABASE:
-                return f"`{self.db}`.*"
+                return f"{_backquoted(self.db)}.*"
             case Level.TABLE:
-                return f"`{self.db}`.`{self.name}`"
+                return f"{_backquoted(self.db)}.{_backquoted(self.name)}"
             case Level.JOB:
-                return f"JOB `{self.db}`.`{self.name}`"
+                return f"JOB {_backquoted(self.db)}.{_backquoted(self.name)}"
+
+
+def _backquoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 GLOBAL: Final = Scope(level=Level.GLOBAL)
@@ -65,13 +72,15 @@ GLOBAL: Final = Scope(level=Level.GLOBAL)
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Account:
-    """`host`: a pattern of addresses as in MySQL, or localhost for every address of this machine's loopback."""
+    """`host`: a pattern of addresses as in MySQL, or localhost for every address of this machine's loopback. Its
+    text is what a statement has, and that of no other account.
+    """
 
     name: str
     host: str = EVERYWHERE
 
     def __str__(self) -> str:
-        return f"'{self.name}'@'{self.host}'"
+        return f"'{self.name.translate(_IN_QUOTES)}'@'{self.host.translate(_IN_QUOTES)}'"
 
     def admits(self, address: str) -> bool:
         if self.host.lower() == "localhost":

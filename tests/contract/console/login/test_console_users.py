@@ -11,7 +11,9 @@ import pymysql
 import pytest
 from pymysql._auth import scramble_caching_sha2
 
+import syncsql
 from syncmgr.errors import Code
+from syncsql import CreateUser, Grant, GrantLevel, GrantScope, Identified, ShowGrants, UserName
 from tests.unit.console.running import PASSWORD, Running, id_of, running
 
 CREATE = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
@@ -334,6 +336,29 @@ def test_show_grants(console: Running) -> None:
     assert {row[0] for row in ask(console, "SHOW ALL GRANTS")} == {"'alice'@'%'"}
     schema = ask(console, "SELECT privilege_type FROM information_schema.schema_privileges ORDER BY 1")
     assert schema == (("LOAD_PRIV",), ("SELECT_PRIV",))
+
+
+@pytest.mark.parametrize(
+    "odd", ["it's", "a`b", "a``b", 'a"b', "a\\", "\\'; DROP", "two\nlines", "x'@'y", "` TO bob -- ", "%_"]
+)
+def test_a_grant_that_is_shown_makes_the_same_grant_when_it_is_typed(console: Running, odd: str) -> None:
+    """Whatever quotes, backquotes and backslashes are in the names of an account, a database, a table and a job."""
+    user, name = UserName(name=odd), odd.replace("\n", " ")
+    scopes = [
+        GrantScope(level=GrantLevel.DATABASE, db=name),
+        GrantScope(level=GrantLevel.TABLE, db=name, name=name),
+        GrantScope(level=GrantLevel.JOB, db=name, name=name),
+    ]
+    console.ask(CreateUser(user=user, identified=Identified(password="wonder")).sql())
+    for scope in scopes:
+        console.ask(Grant(privileges=("LOAD_PRIV",), on=scope, user=user).sql())
+    shown = [row[0] for row in console.ask(ShowGrants(user=user).sql())]
+    meant = [Grant(privileges=("LOAD_PRIV",), on=scope, user=user) for scope in scopes]
+    read = [parsed.statement for text in shown for parsed in syncsql.parse(text)]
+    assert sorted(map(str, read)) == sorted(map(str, meant))
+    for text in shown:
+        console.ask(text)
+    assert [row[0] for row in console.ask(ShowGrants(user=user).sql())] == shown
 
 
 def test_connections_of_others_are_not_there(console: Running) -> None:
