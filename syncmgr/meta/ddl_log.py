@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
 
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
@@ -47,19 +47,22 @@ class DdlLog:
 
     def refused_of(self, job_ids: Sequence[JobId]) -> dict[JobId, list[DdlRecord]]:
         """As `refused`, without jobs that have none."""
-        mine = DDL.c.job_id.in_(job_ids)
-        newest = select(func.max(DDL.c.id)).where(mine).group_by(DDL.c.job_id, DDL.c.table_name)
+        refused = DDL.c.job_id.in_(job_ids) & (DDL.c.state == DdlState.REFUSED.value)
         with self._reading() as connection:
-            return _by_job(connection, DDL.c.id.in_(newest) & (DDL.c.state == DdlState.REFUSED.value))
+            some = connection.execute(select(DDL.c.job_id).where(refused).distinct()).scalars().all()
+            newest = {(job_id, name): found for job_id in some for found, name, _ in _named(connection, job_id)}
+            return _by_job(connection, refused, among=frozenset(newest.values())) if some else {}
 
     def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None:
         """Tables that were refused no longer exist, or match no pattern, except these."""
         with self._writing() as connection:
-            mine = (DDL.c.job_id == job_id) & (DDL.c.state == DdlState.REFUSED.value)
-            gone = {row.table_name for row in connection.execute(select(DDL.c.table_name).where(mine))} - set(but)
-            for name in gone:
-                this = mine & (DDL.c.table_name == name)
-                connection.execute(update(DDL).where(this).values(state=DdlState.GONE.value))
+            gone = [
+                found
+                for found, name, state in _named(connection, job_id)
+                if name not in but and state == DdlState.REFUSED.value
+            ]
+            if gone:
+                connection.execute(update(DDL).where(DDL.c.id.in_(gone)).values(state=DdlState.GONE.value))
 
     def refuse(self, job_id: JobId, record: DdlRecord) -> None:
         """A statement pauses the job, perhaps not for the first time; it is the only one that does."""
@@ -80,10 +83,14 @@ class DdlLog:
                 for channel in channels.of(connection, [job_id]).get(job_id, ())
                 if channel.history.stopped is None
             ]
-            labels = [channel.source.label for channel in read if channel.token in tokens]
-            mine = (DDL.c.job_id == job_id) & DDL.c.table_name.in_(labels)
-            stopped = update(DDL).where(mine, DDL.c.state == DdlState.STOPPED.value)
-            connection.execute(stopped.values(state=DdlState.RESYNCED.value))
+            labels = {channel.source.label for channel in read if channel.token in tokens}
+            cured = [
+                found
+                for found, name, state in _named(connection, job_id)
+                if name in labels and state == DdlState.STOPPED.value
+            ]
+            if cured:
+                connection.execute(update(DDL).where(DDL.c.id.in_(cured)).values(state=DdlState.RESYNCED.value))
 
     def overturn(self, job_id: JobId, token: str, reason: str) -> None:
         """A table stops, since its rows are not what a statement was recorded to have made of them: the newest one, if
@@ -93,8 +100,8 @@ class DdlLog:
             this = select(CHANNELS.c.description, CHANNELS.c.last_epoch).where(CHANNELS.c.token == token)
             channel = connection.execute(this).one()
             label = codec.channel_of(channel.description).source.label
-            mine = (DDL.c.job_id == job_id) & (DDL.c.table_name == label)
-            newest = connection.execute(select(DDL).where(mine).order_by(DDL.c.id.desc()).limit(1)).first()
+            last = max((found for found, name, _ in _named(connection, job_id) if name == label), default=None)
+            newest = connection.execute(select(DDL).where(DDL.c.id == last)).first()
             if newest is None or newest.state != DdlState.DONE.value:
                 return
             begun = _epoch_of(connection, newest)
@@ -135,6 +142,14 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
         _record(connection, job_id, record, epoch.number)
 
 
+def _named(connection: Connection, job_id: JobId) -> list[tuple[int, str, str]]:
+    """Id, table and state of the records of a job, oldest first, whose names are compared here: a server may compare
+    them regardless of case, accents and last spaces.
+    """
+    query = select(DDL.c.id, DDL.c.table_name, DDL.c.state).where(DDL.c.job_id == job_id).order_by(DDL.c.id)
+    return [(row.id, row.table_name, row.state) for row in connection.execute(query)]
+
+
 def _epoch_of(connection: Connection, record: Row[Any]) -> int | None:
     """The epoch of a statement; None: it has none, or one that was deleted before records knew it."""
     if record.epoch is not None:
@@ -153,11 +168,14 @@ def _unsettled(job_id: JobId) -> ColumnElement[bool]:
     return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(_SETTLED))
 
 
-def _by_job(connection: Connection, these: ColumnElement[bool]) -> dict[JobId, list[DdlRecord]]:
-    """Oldest first."""
+def _by_job(
+    connection: Connection, these: ColumnElement[bool], *, among: Collection[int] | None = None
+) -> dict[JobId, list[DdlRecord]]:
+    """Oldest first. `among`: only records of these ids; None: all."""
     found = defaultdict[JobId, list[DdlRecord]](list)
     for row in connection.execute(select(DDL).where(these).order_by(DDL.c.id)):
-        found[JobId(row.job_id)].append(_read(row))
+        if among is None or row.id in among:
+            found[JobId(row.job_id)].append(_read(row))
     return found
 
 

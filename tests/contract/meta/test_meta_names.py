@@ -9,7 +9,10 @@ import pytest
 
 from syncmgr.accounts.user import Account, Privilege, database
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.sync_job import SyncJob
 from syncmgr.meta.accounts import StoredUser
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.store import Store
@@ -64,3 +67,37 @@ def test_an_account_is_never_that_of_another(store: Store) -> None:
             assert other in store.accounts.all()
             store.accounts.drop(other.account)
             store.accounts.put(alice)
+
+
+TABLES: Final = ("shop.t", "shop.T", "shop.té", "shop.te", "shop.te ")
+
+
+def record(table: str, state: DdlState, offset: int) -> DdlRecord:
+    position = Position(file="b.000001", offset=offset)
+    return DdlRecord(position=position, at=1.0, table=table, statement="ALTER", state=state, outcome="o")
+
+
+def states(store: Store, job: SyncJob) -> dict[str, DdlState]:
+    return {each.table: each.state for each in store.ddl.of(job.id)}
+
+
+@on_servers("mysql", fixture="make", among=DATABASES)
+def test_what_is_recorded_of_a_table_is_not_taken_for_that_of_another(store: Store) -> None:
+    """A source tells Orders from orders: one that was refused, is gone, or was read again says nothing of the other."""
+    label = make_channel().source.label
+    job = store.jobs.add(make_job(db="demo", name="job1"), Position(), 1.0)
+    for number, table in enumerate(TABLES):
+        store.ddl.note(job.id, record(table, DdlState.REFUSED, number))
+    assert [each.table for each in store.ddl.refused(job.id)] == [*TABLES]
+    store.ddl.mark_gone(job.id, but=TABLES[1:])
+    assert states(store, job) == dict.fromkeys(TABLES, DdlState.REFUSED) | {"shop.t": DdlState.GONE}
+    for number, table in enumerate((label, label.upper(), f"{label} ")):
+        store.ddl.note(job.id, record(table, DdlState.STOPPED, 10 + number))
+    store.ddl.cure(job.id, [job.channels[0].token])
+    told = states(store, job)
+    assert [told[each] for each in (label, label.upper(), f"{label} ")] == ["RESYNCED", "STOPPED", "STOPPED"]
+    for table, state in ((label, DdlState.DONE), (label.upper(), DdlState.REFUSED)):
+        store.ddl.note(job.id, record(table, state, 20))
+    store.epochs.add_intent(job.id, Epoch(number=1, end=Position(file="b.000001", offset=20), last_seq=0))
+    store.ddl.overturn(job.id, job.channels[0].token, "other columns")
+    assert store.ddl.of(job.id)[-2].state is DdlState.STOPPED
