@@ -8,15 +8,29 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from syncmgr.accounts.user import Privilege, database, job, table
+import syncsql
+from syncmgr.accounts.user import Privilege, Scope, database, job, table
 from syncmgr.console.authorization.access import Access
 from syncmgr.console.ports import Jobs
 from syncmgr.console.told_texts import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.metrics.sample import JobSample
-from syncsql import AddTables, Channel, CreateSync, ExplainSync, JobAlteration, Name, Shards, Tables
+from syncsql import (
+    AddTables,
+    AlterSync,
+    Channel,
+    CreateSync,
+    ExplainSync,
+    JobAlteration,
+    Name,
+    Property,
+    Shards,
+    Tables,
+)
+
+DROPS: Final = '; "on_drop_table" = "drop" needs what DROP TABLE of the job\'s targets needs'
 
 
 class AuthorizedJobs:
@@ -51,6 +65,8 @@ class AuthorizedJobs:
             return  # the call says that there is none
         self._access.need(Privilege.LOAD, database(home))
         self._need_targets(node.channels, home)
+        if _drops(node.properties):
+            self._need_drops(_targets(node.channels, home))
 
     def _need_targets(self, channels: Iterable[Channel | Tables | Shards], home: str) -> None:
         for channel in channels:
@@ -62,14 +78,36 @@ class AuthorizedJobs:
             if isinstance(channel, Shards):
                 self._access.need(Privilege.CREATE, table(channel.target.db or home, channel.target.name))
 
+    def _need_drops(self, targets: Iterable[Scope]) -> None:
+        """The job drops its targets by itself."""
+        try:
+            for target in targets:
+                self._access.need(Privilege.DROP, target)
+        except SyncError as error:
+            raise error.saying(DROPS) from error
+
     def pause(self, name: Name, db: str | None) -> None:
         self._need(name, db)
         self._jobs.pause(name, db)
 
     def alter(self, node: JobAlteration, db: str | None) -> None:
-        allowed = partial(self._need, node.job, db)
+        allowed = partial(self._need_altered, node, db)
         allowed()
         self._jobs.alter(node, db, allowed)
+
+    def _need_altered(self, node: JobAlteration, db: str | None) -> None:
+        self._need(node.job, db)
+        home = node.job.db or db
+        if home is None or not (isinstance(node, AlterSync) and _drops(node.properties)):
+            return
+        named = {job_id for job_id, name in self._jobs.names(home).items() if name == (home, node.job.name)}
+        filled = {table(*target) for targets in self._jobs.targets(named).values() for target in targets}
+        self._need_drops(sorted(filled | set(_targets(self._statement(node.job, db).channels, home))))
+
+    def _statement(self, name: Name, db: str | None) -> CreateSync:
+        [parsed] = syncsql.parse(self._jobs.create_text(name, db))
+        assert isinstance(parsed.statement, CreateSync), "a job is shown by the text that would make it"
+        return parsed.statement
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         allowed = partial(self._need_added, node, db)
@@ -97,6 +135,8 @@ class AuthorizedJobs:
         home = node.job.db or db
         if home is not None:
             self._need_targets(node.channels, home)
+            if _drops(self._statement(node.job, db).properties):
+                self._need_drops(_targets(node.channels, home))
 
     def resume(self, name: Name, db: str | None) -> None:
         self._need(name, db)
@@ -146,6 +186,19 @@ class AuthorizedJobs:
         home = name.db or db
         if home is not None and not self._access.rights.sees(job(home, name.name)):
             raise SyncError(Code.UNKNOWN_JOB, job=name.name, db=home)
+
+
+def _drops(properties: Iterable[Property]) -> bool:
+    """Whether a job with these drops a target when its source table is dropped; the last of several counts."""
+    return {each.key: each.value for each in properties}.get("on_drop_table") == "drop"
+
+
+def _targets(channels: Iterable[Channel | Tables | Shards], home: str) -> list[Scope]:
+    """What they fill; of a pattern, the database in which it makes its targets."""
+    return [
+        database(each.target_db) if isinstance(each, Tables) else table(each.target.db or home, each.target.name)
+        for each in channels
+    ]
 
 
 def _without_values(row: tuple[object, ...]) -> tuple[object, ...]:

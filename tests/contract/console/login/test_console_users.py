@@ -300,6 +300,38 @@ def test_a_grant_shows_what_is_in_it_alone(console: Running) -> None:
     assert refused(console, "STOP SYNC JOB demo.two") == Code.UNKNOWN_JOB.number
 
 
+DROPPING = ' PROPERTIES ("on_drop_table" = "drop")'
+
+
+@pytest.mark.parametrize(
+    ("sql", "scope"),
+    [
+        (CREATE.format(name="three") + DROPPING, "demo.orders"),
+        (CREATE.replace("CREATE", "EXPLAIN").format(name="three") + DROPPING, "demo.orders"),
+        (WHOLE + DROPPING, "demo.*"),
+        ('ALTER SYNC JOB demo.one SET ("on_drop_table" = "drop")', "demo.orders"),
+        ('ALTER SYNC JOB demo.wide SET ("on_drop_table" = "drop")', "demo.*"),
+        ("ALTER SYNC JOB demo.dropping ADD TABLE FROM shop.more INTO orders", "demo.orders"),
+        ("ALTER SYNC JOB demo.dropping ADD TABLE FROM shop.* INTO demo.*", "demo.*"),
+    ],
+)
+def test_a_job_drops_only_what_its_account_may_drop(console: Running, sql: str, scope: str) -> None:
+    """What drops its targets with its source tables needs DROP_PRIV on them, at CREATE, SET and ADD TABLE; a job that
+    keeps them does not.
+    """
+    console.ask(WHOLE.replace("all_of_it", "wide"))
+    console.ask(CREATE.format(name="dropping").replace("INTO orders", "INTO people") + DROPPING)
+    console.ask("GRANT LOAD_PRIV, CREATE_PRIV ON demo.* TO alice")
+    console.ask("GRANT DROP_PRIV ON demo.people TO alice")
+    with pytest.raises(pymysql.err.MySQLError, match=r"DROP command denied|Access denied") as caught:
+        ask(console, sql)
+    assert int(caught.value.args[0]) in {1044, 1142}
+    assert caught.value.args[1].endswith('"on_drop_table" = "drop" needs what DROP TABLE of the job\'s targets needs')
+    ask(console, sql.replace('"drop"', '"keep"').replace("demo.dropping", "demo.one"))
+    console.ask(f"GRANT DROP_PRIV ON {scope} TO alice")
+    ask(console, sql.replace("demo.three", "demo.four").replace("all_of_it", "all_of_them"))
+
+
 @pytest.mark.parametrize(
     ("grant", "shown"),
     [
