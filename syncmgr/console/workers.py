@@ -78,7 +78,7 @@ class Workers:
         asked = asyncio.ensure_future(self._turns_at_sources.run(asker, begin))
         try:
             await asyncio.wait((asked,), timeout=self._source_second)
-            if not asked.done() and asking.give_up():
+            if not asked.done() and asking.time_is_over():
                 raise SyncError(Code.SOURCE_WAITED, second=f"{self._source_second:g}")
             return await asked
         finally:

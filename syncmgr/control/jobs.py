@@ -168,6 +168,7 @@ class Jobs:
         twice = doubling_rows(job, plan.inspected.start, plan.made, self._store, self._catalog.table)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
+            cancellation.is_storing()
             admit()
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
@@ -227,8 +228,8 @@ class Jobs:
         """
         named = self._named(node.job, db)
         looked_at = self._resyncs.looked_at(named, node)
-        cancellation.has_answers()
         with self.runs.changing:
+            cancellation.is_storing()
             allowed()
             job = self._store.jobs.by_name(named.db, named.name)
             if job.id != named.id:  # another one has got the name while the source was queried
@@ -253,6 +254,7 @@ class Jobs:
         self.runs.wait_for_ending(plan.channels)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
+            cancellation.is_storing()
             allowed()
             job = self._store.jobs.by_name(looked_at.db, looked_at.name)
             if any(map(is_wide, node.channels)):

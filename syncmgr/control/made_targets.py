@@ -19,6 +19,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.store import Store
+from syncmgr.sources import cancellation
 
 log = logging.getLogger(__name__)
 
@@ -71,14 +72,19 @@ def doubling_rows(
 
 @contextmanager
 def made(catalog: MadeTargets, tables: Sequence[TargetTable]) -> Iterator[None]:
-    """The targets of what is stored here; if that fails they are removed again, as far as the lake allows."""
+    """The targets of what is stored here; if that fails, or is given up before one of them, they are removed again, as
+    far as the lake allows.
+    """
     ready: list[TargetTable] = []
     try:
         for table in tables:
-            ready.append(catalog.make(table))  # noqa: PERF401 - those that exist when one fails must be known
+            cancellation.check()
+            ready.append(catalog.make(table))
         passing(CrashPoint.TARGETS_MADE)
         yield
-    except Exception:
+    except Exception as error:
+        if ready:
+            log.info("%d of %d targets were made, and are removed again: %s", len(ready), len(tables), error)
         for table in ready:
             _unmake(catalog, table)
         raise

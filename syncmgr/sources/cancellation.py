@@ -23,7 +23,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._given_up = False
-        self._has_answers = False
+        self._has_answers = self._is_storing = False
         self._lock = threading.Lock()
         self._sockets = weakref.WeakSet[socket.socket]()
 
@@ -63,18 +63,33 @@ class Cancellation:
         return self._given_up
 
     def has_answers(self) -> None:
-        """All queries that changes depend on are done, and what follows is completed. Raises INTERRUPTED."""
+        """All queries that changes depend on are done: no time limit ends what follows. Raises INTERRUPTED."""
         with self._lock:
             self.check()
             self._has_answers = True
 
+    def is_storing(self) -> None:
+        """What follows is completed, and no longer given up. Raises INTERRUPTED."""
+        self.has_answers()
+        with self._lock:
+            self.check()
+            self._is_storing = True
+
     def give_up(self) -> bool:
         """Gives up all present and future queries. Returns at once: whether it was not too late."""
         with self._lock:
-            self._given_up = self._given_up or not self._has_answers
-            for made in self._sockets if self._given_up else ():
-                shut(made)
-            return self._given_up
+            return self._end(too_late=self._is_storing)
+
+    def time_is_over(self) -> bool:
+        """The same, unless it has all answers."""
+        with self._lock:
+            return self._end(too_late=self._has_answers)
+
+    def _end(self, *, too_late: bool) -> bool:
+        self._given_up = self._given_up or not too_late
+        for made in self._sockets if self._given_up else ():
+            shut(made)
+        return self._given_up
 
 
 _here: Final = ContextVar[Cancellation | None]("_here", default=None)
@@ -95,10 +110,17 @@ def check() -> None:
 
 
 def has_answers() -> None:
-    """Before the first change: what follows is completed, or undone, as a whole. Raises INTERRUPTED."""
+    """Before the first change. What is changed from here on is undone if it is given up. Raises INTERRUPTED."""
     asking = _here.get()
     if asking is not None:
         asking.has_answers()
+
+
+def is_storing() -> None:
+    """Before the change that nothing undoes: what follows is completed. Raises INTERRUPTED."""
+    asking = _here.get()
+    if asking is not None:
+        asking.is_storing()
 
 
 def connected(host: str, port: int, seconds: float, opened: Opened) -> socket.socket:

@@ -50,7 +50,7 @@ class SlowJobs(FakeJobs):
         self.begun.append(node.job.name)
         try:
             self.ask()
-            cancellation.has_answers()
+            cancellation.is_storing()
         finally:
             self.ended.append(node.job.name)
         return super().create(node, db, allowed=allowed)
@@ -242,12 +242,40 @@ def test_a_statement_that_waits_for_a_source_has_an_end(tmp_path: Path, jobs: Sl
         is_over(hostile, jobs)
 
 
-def test_what_has_its_answers_is_finished(tmp_path: Path, jobs: SlowJobs, pool: ThreadPoolExecutor) -> None:
-    """Whatever KILL and time say meanwhile: what is begun in the lake or in the metadata is not torn."""
+def test_what_has_its_answers_may_still_be_killed(tmp_path: Path, jobs: SlowJobs, pool: ThreadPoolExecutor) -> None:
+    """While it makes the targets of very many tables: no time limit ends that, and whoever started it can."""
     begun, go_on = threading.Event(), threading.Event()
 
     def change() -> None:
         cancellation.has_answers()
+        begun.set()
+        go_on.wait(HANG_SECOND)
+        cancellation.check()
+
+    jobs.ask = change
+    second = 1.0
+    with running(tmp_path, source_second=second) as console:
+        console.frontend.jobs = jobs
+        with console.connect() as connection, connection.cursor() as cursor:
+            asked = pool.submit(cursor.execute, CREATE.format(name="j"))
+            assert begun.wait(HANG_SECOND)
+            with pytest.raises(TimeoutError):
+                asked.result(1.5 * second)
+            console.ask(f"KILL QUERY {id_of(connection)}")
+            with pytest.raises(pymysql.err.OperationalError) as caught:
+                asked.result(HANG_SECOND)
+            assert caught.value.args[0] == INTERRUPTED
+        go_on.set()
+        until(lambda: jobs.ended, why="the end of its thread")
+        assert not jobs.nodes
+
+
+def test_what_is_stored_is_finished(tmp_path: Path, jobs: SlowJobs, pool: ThreadPoolExecutor) -> None:
+    """Whatever KILL and time say meanwhile: what is begun in the metadata is not torn."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def change() -> None:
+        cancellation.is_storing()
         begun.set()
         go_on.wait(HANG_SECOND)
 

@@ -702,6 +702,28 @@ def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Ca
     change(house)  # nothing was in the way but that
 
 
+@pytest.mark.parametrize("change", [create, add_table])
+def test_what_is_given_up_while_it_makes_targets_leaves_none(house: House, change: Callable[[House], object]) -> None:
+    """After one of several, and after the last: nothing is stored, and the same statement works afterwards."""
+    house.come(("else", "x"), ("else", "y"), ("else", "z"))
+    for last in (1, 3):
+        mine, before, there = Cancellation(), house.job, dict(house.lake.there)
+        made: list[TargetTable] = []
+
+        def give_up(table: TargetTable, mine: Cancellation = mine, made: Any = made, last: int = last) -> None:
+            made.append(table)
+            if len(made) == last:
+                mine.give_up()
+
+        house.lake.before_make = give_up
+        with pytest.raises(SyncError) as caught, mine.here():
+            change(house)
+        assert (caught.value.code, len(made)) == (Code.INTERRUPTED, last)
+        assert (house.job, len(house.store.jobs.all()), house.lake.there) == (before, 1, there)
+    house.lake.before_make = print
+    change(house)
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -12,9 +12,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
+from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
+from syncmgr.sources.cancellation import Cancellation
 from tests.support import metadata
 from tests.support.memory_tables import MemoryTables
 from tests.unit.job.factories import make_channel, make_job, make_source, make_target
@@ -68,6 +70,29 @@ def test_targets_go_again_where_storing_fails() -> None:
     with pytest.raises(SyncError, match="no space"), made(lake.catalog(), [make_target(), make_target(name="lines")]):
         raise AssertionError("nothing is stored")
     assert lake.there == {}
+
+
+@dataclass
+class Interrupted(Lake):
+    """Whoever waits for the second table gives up."""
+
+    asking: Cancellation = field(default_factory=Cancellation)
+
+    def create_table(self, table: TargetTable, *, for_job: bool) -> str:
+        uuid = super().create_table(table, for_job=for_job)
+        if len(self.there) == 2:
+            self.asking.give_up()
+        return uuid
+
+
+def test_targets_go_again_once_they_are_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    """No further one is made after KILL, none of very many stays, and the log says so."""
+    lake, tables = Interrupted(), [make_target(name=f"t{number}") for number in range(50)]
+    caplog.set_level("INFO")
+    with pytest.raises(SyncError) as raised, lake.asking.here(), made(lake.catalog(), tables):
+        raise AssertionError("nothing is stored")
+    assert (raised.value.code, lake.there, lake.numbered) == (Code.INTERRUPTED, {}, 2)
+    assert "2 of 50 targets were made, and are removed again" in caplog.text
 
 
 @pytest.mark.parametrize("happens", [Lake.replace_by_another, Lake.take, Lake.fill])

@@ -35,13 +35,28 @@ def test_what_was_given_up_asks_nothing_more() -> None:
     assert mine.give_up()
 
 
-def test_what_has_all_answers_is_not_given_up() -> None:
+def test_time_does_not_end_what_has_all_answers() -> None:
+    """What it changes by then is undone if somebody gives it up, who may have all the time that takes."""
+    mine = Cancellation()
+    with mine.here():
+        cancellation.has_answers()
+        assert not mine.time_is_over()
+        cancellation.check()
+        assert mine.give_up()
+        ends(cancellation.is_storing)
+    other = Cancellation()
+    assert other.time_is_over()
+    assert other.is_given_up
+
+
+def test_what_is_being_stored_is_not_given_up() -> None:
     """It is finished, and may still ask; who is too late is told so."""
     mine, (left, right) = Cancellation(), socket.socketpair()
     with left, right, mine.here():
         cancellation.opened(left)
-        cancellation.has_answers()
+        cancellation.is_storing()
         assert not mine.give_up()
+        assert not mine.time_is_over()
         cancellation.check()
         right.send(b"x")
         assert left.recv(1) == b"x"
