@@ -130,6 +130,14 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "restarted does not know the old one. Set more than a busy or growing cluster takes.",
         at_least(10),
     ),
+    Setting(
+        "source_files_dir",
+        "",
+        "folder",
+        "With a folder for each database, named like it, whose files the jobs of that database may name as "
+        "mysql.ssl_cert, mysql.ssl_key and the same of snapshot. Only ADMIN_PRIV may name others; if it is empty, any.",
+        folder_or_empty,
+    ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
     Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
     Setting(

@@ -26,11 +26,13 @@ class Jobs(Protocol):
     def create(
         self, node: CreateSync, db: str | None, creator: str | None = None, *, bounded: bool = False, allowed: Allowed
     ) -> tuple[Diagnostic, ...]:
-        """Further remarks for the client. `creator`: the account that has it; `bounded`: it may have only so many."""
+        """Further remarks for the client. `creator`: the account that has it; `bounded`: it may have only so many, and
+        name only files of their databases.
+        """
         ...
 
-    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
-        """What CREATE SYNC would do: Source, Target, Item, Value, Outcome."""
+    def explain(self, node: ExplainSync, db: str | None, *, bounded: bool = False) -> list[tuple[str, ...]]:
+        """What CREATE SYNC would do: Source, Target, Item, Value, Outcome. `bounded`: as in `create`."""
         ...
 
     def pause(self, name: Name, db: str | None) -> None: ...

@@ -30,6 +30,7 @@ from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, Sync
 from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
+from syncmgr.host.source_files import refuse_others
 from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.overview import TableOverview, lost_by_stop
@@ -85,10 +86,11 @@ class Jobs:
         keep_cancelled_second: Callable[[], float],
         max_jobs: Callable[[], int],
         max_jobs_per_account: Callable[[], int],
+        source_files_dir: str,
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
-        self._store, self._catalog, self._chunk_rows = store, catalog, chunk_rows
+        self._store, self._catalog, self._chunk_rows, self._files_dir = store, catalog, chunk_rows, source_files_dir
         self._places = JobPlaces(store.jobs, max_jobs, max_jobs_per_account)
         wanted_tables = WantedTables(
             catalog=catalog,
@@ -128,7 +130,8 @@ class Jobs:
         allowed: Callable[[], None] = _always,
     ) -> tuple[Diagnostic, ...]:
         """CREATE SYNC. Returns further messages for the client. Checks everything before anything is stored. `bounded`:
-        so is the number of jobs of `creator`. `allowed`: raises if it no longer is when the source has answered.
+        so is the number of jobs of `creator`, and the key files that it may name. `allowed`: raises if it no longer is
+        when the source has answered.
         """
         refuse_long_name(node.job.name)
         db = self._database(node.job, db)
@@ -140,7 +143,7 @@ class Jobs:
             allowed()
             self._places.need_one(creator if bounded else None)  # others may have been created meanwhile
 
-        wanted, overrides = self._wanted(node, db)
+        wanted, overrides = self._wanted(node, db, bounded=bounded)
         with self._readers.read_by_one(wanted.source):
             return self._create(node, wanted, overrides, creator, admit)
 
@@ -176,17 +179,19 @@ class Jobs:
         self.lives.wake()
         return (*_caveats(wanted.source, plan), *lacking_rows(plan.made, wanted.source), *twice)
 
-    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+    def explain(self, node: ExplainSync, db: str | None, *, bounded: bool = False) -> list[tuple[str, ...]]:
         """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""
-        wanted, _ = self._wanted(node.sync, self._database(node.sync.job, db))
+        wanted, _ = self._wanted(node.sync, self._database(node.sync.job, db), bounded=bounded)
         with self.runs.changing:
             taken = self._readers.other(wanted.source)
         return list(self._explanation.explain(wanted, taken))
 
-    def _wanted(self, node: CreateSync, db: str) -> tuple[SyncRequest, dict[str, str]]:
+    def _wanted(self, node: CreateSync, db: str, *, bounded: bool) -> tuple[SyncRequest, dict[str, str]]:
         """With the properties of its job."""
         refuse_many(node.channels)
         source = described({each.key: each.value for each in node.binlog})
+        if bounded:
+            refuse_others(source.key_files, self._files_dir, db)
         overrides = overrides_of({each.key: each.value for each in node.properties})
         refuse_on_source(source, overrides)
         properties = parsed(overrides)

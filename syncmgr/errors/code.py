@@ -226,6 +226,7 @@ class Code(Enum):
     PASSWORD_NEEDED = users.PASSWORD_NEEDED
     BAD_GRANT = users.BAD_GRANT
     ROOT_IN_CONF = users.ROOT_IN_CONF
+    FILE_DENIED = users.FILE_DENIED
 
     @property
     def number(self) -> int:

@@ -13,3 +13,8 @@ ROOT_IN_CONF = Row(
     "HY000",
     "User root cannot be created or changed by statements: it has all privileges, and its password is root_password in conf/fe.conf",
 )
+FILE_DENIED = Row(
+    20404,
+    "HY000",
+    "Property '{name}' cannot be '{path}': without ADMIN_PRIV it must be a file {where}, which the operator provides",
+)

@@ -98,6 +98,7 @@ class Frontend:
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
             max_jobs=lambda: settings.number("max_jobs"),
             max_jobs_per_account=lambda: settings.number("max_jobs_per_account"),
+            source_files_dir=str(settings.folder("source_files_dir")) if settings.text("source_files_dir") else "",
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
 

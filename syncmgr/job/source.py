@@ -51,6 +51,10 @@ class SourceDescription(Protocol):
     @property
     def password(self) -> str: ...
     @property
+    def key_files(self) -> Mapping[str, str]:
+        """Files of the frontend's machine that prove to the source who it is, by property; "": none."""
+
+    @property
     def can(self) -> frozenset[Can]: ...
     @property
     def refused(self) -> Mapping[str, str]:

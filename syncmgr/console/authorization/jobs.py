@@ -54,7 +54,7 @@ class AuthorizedJobs:
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """It reports tables and sources, so it needs what CREATE SYNC needs."""
         self._need_all(node.sync, db)
-        rows = self._jobs.explain(node, db)
+        rows = self._jobs.explain(node, db, bounded=not self._access.rights.is_admin)
         self._need_all(node.sync, db)
         hidden = self._hidden()
         return [tuple(text_naming_no_job(cell, hidden) for cell in row) for row in rows]

@@ -113,6 +113,10 @@ class CanalDescription:
         return False
 
     @property
+    def key_files(self) -> Mapping[str, str]:
+        return {}
+
+    @property
     def one_reader(self) -> tuple[str, ...]:
         """Two would compete for one destination."""
         return _server(self), self.destination

@@ -152,6 +152,15 @@ class MysqlDescription:
         return completed(own, self.tls)
 
     @property
+    def key_files(self) -> Mapping[str, str]:
+        return {
+            "mysql.ssl_cert": self.ssl_cert,
+            "mysql.ssl_key": self.ssl_key,
+            "snapshot.ssl_cert": self.snapshot_ssl_cert,
+            "snapshot.ssl_key": self.snapshot_ssl_key,
+        }
+
+    @property
     def starts_now(self) -> bool:
         """Whether only changes from the job's creation on count."""
         return self.start.strip().lower() == LATEST

@@ -169,6 +169,7 @@ class House:
             keep_cancelled_second=lambda: 1e9,
             max_jobs=lambda: self.max_jobs,
             max_jobs_per_account=lambda: self.max_jobs_per_account,
+            source_files_dir="/etc/files",
             chunk_rows=lambda _: 100,
         )
         self.id = self.add("job1", "job1_target", channels)
@@ -932,6 +933,34 @@ def test_tables_that_one_statement_names_are_bounded(house: House, monkeypatch: 
         with pytest.raises(SyncError, match="more than 2 tables and patterns; FROM db") as raised:
             refused()
         assert raised.value.code is Code.STATEMENT_TOO_LARGE
+
+
+@pytest.mark.parametrize("prefix", ["mysql", "snapshot"])
+@pytest.mark.parametrize(("cert", "key"), [("/fe/c", "/etc/files/demo/k"), ("/etc/files/demo/c", "/etc/files/ods/k")])
+def test_an_account_names_the_key_files_of_its_database_alone(house: House, prefix: str, cert: str, key: str) -> None:
+    """The frontend would prove by them to be whom another account's source trusts: refused before any is asked, by
+    CREATE and by EXPLAIN, whether they exist or not. An administrator names any file.
+    """
+    house.come(("else", "x"))
+    text = f'CREATE SYNC demo.{{name}} (FROM `else`.* INTO ods.*) FROM BINLOG ({BINLOG}, "mysql.ssl" = "required"'
+    text += ', "snapshot.host" = "db2", "snapshot.ssl" = "required"' if prefix == "snapshot" else ""
+    text += f', "{prefix}.ssl_cert" = "{cert}", "{prefix}.ssl_key" = "{key}")'
+    [parsed] = syncsql.parse(text.format(name="job2"))
+    [explained] = syncsql.parse(f"EXPLAIN {text.format(name='job2').removeprefix('CREATE ')}")
+    house.before_inspect = never
+    for refused in (
+        lambda: house.jobs.create(parsed.statement, None, "ann", bounded=True),  # type: ignore[arg-type]
+        lambda: house.jobs.explain(explained.statement, None, bounded=True),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(SyncError) as raised:
+            refused()
+        assert raised.value.code is Code.FILE_DENIED
+        assert raised.value.context["path"] == (cert if cert.startswith("/fe") else key)
+    house.before_inspect = print
+    house.jobs.create(parsed.statement, None, "root")  # type: ignore[arg-type]
+    own = text.replace("/fe/c", "/etc/files/demo/c").replace("/etc/files/ods/k", "/etc/files/demo/k")
+    [parsed] = syncsql.parse(own.format(name="job3").replace("ods.*", "demo.*"))
+    house.jobs.create(parsed.statement, None, "ann", bounded=True)  # type: ignore[arg-type]
 
 
 def test_jobs_of_one_account_are_bounded(house: House) -> None:

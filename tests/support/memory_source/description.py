@@ -40,6 +40,10 @@ class MemoryDescription:
         return False
 
     @property
+    def key_files(self) -> Mapping[str, str]:
+        return {}
+
+    @property
     def one_reader(self) -> None:
         return None
 

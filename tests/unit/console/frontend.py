@@ -71,7 +71,7 @@ class FakeJobs:
         self.rows[key] = [*made, None, None, None, "X" * 5000]
         return ()
 
-    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+    def explain(self, node: ExplainSync, db: str | None, *, bounded: bool = False) -> list[tuple[str, ...]]:
         self.wait()
         _, name = self._key(node.sync.job, db)
         return [("shop.orders", "demo.orders", "check", name, "ok")]
