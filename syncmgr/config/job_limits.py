@@ -157,6 +157,15 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "max_dead_letter_bytes",
+        64 * MiB,
+        "bytes",
+        "The same by the size of their rows, which the metadata keep and each query of sync_dead_letters reads. "
+        "No job can override it.",
+        at_least(1),
+        mutable=True,
+    ),
+    Setting(
         "source_queue_batches",
         64,
         "batches",

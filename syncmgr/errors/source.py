@@ -63,7 +63,7 @@ SOURCE_CASCADES = Row(
 DEAD_LETTERS_FULL = Row(
     20136,
     "HY000",
-    "The job would have {count} dead letters, more than max_dead_letters ({limit}); the last one: {reason}",
+    "The job would have {count} {what}, more than {setting} ({limit}); the last one: {reason}",
 )
 SNAPSHOT_REFUSED = Row(20141, "HY000", "Table '{table}' cannot be read by a snapshot: {reason}")
 SNAPSHOT_BROKEN = Row(

@@ -11,6 +11,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.console import limits as console
 from syncmgr.job.backoff import COMMIT, Retry
 from syncmgr.job.epoch import Thresholds
+from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.pipeline.messages import Limits
 
 
@@ -27,8 +28,12 @@ def limits_of(settings: JobSettings) -> Limits:
         max_staged_bytes=settings.number("max_staged_bytes"),
         queue_batches=settings.number("source_queue_batches"),
         queue_bytes=settings.number("source_queue_bytes"),
-        max_dead_letters=settings.number("max_dead_letters"),
+        dead_letters=dead_letters_of(settings),
     )
+
+
+def dead_letters_of(settings: JobSettings) -> DeadLetterBounds:
+    return DeadLetterBounds(count=settings.number("max_dead_letters"), bytes=settings.number("max_dead_letter_bytes"))
 
 
 def retry_of(settings: JobSettings) -> Retry:

@@ -15,7 +15,7 @@ from syncmgr.control.catalog import Catalog
 from syncmgr.control.running.job_lives import OnArrival, OnUnloggedTables
 from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.errors import SyncError
-from syncmgr.fe.limits import limits_of, retry_of
+from syncmgr.fe.limits import dead_letters_of, limits_of, retry_of
 from syncmgr.fe.places import staging
 from syncmgr.fe.sources import Sources
 from syncmgr.job.channel.description import ChannelDescription
@@ -91,7 +91,7 @@ class Runs:
             self._store,
             job.id,
             partial(self._settings.seconds, "consistent_point_keep_second"),
-            partial(self._of(job).number, "max_dead_letters"),
+            partial(dead_letters_of, self._of(job)),
             name=f"{job.db}.{job.name}",
             labels={channel.token: channel.source.label for channel in job.channels},
         )
@@ -110,7 +110,7 @@ class Runs:
             rows_per_second=partial(settings.number, "snapshot_max_rows_per_second"),
             retry_most=partial(settings.seconds, "snapshot_retry_max_second"),
             values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error, rules.append_on_change),
-            max_dead_letters=partial(settings.number, "max_dead_letters"),
+            dead_letters=partial(dead_letters_of, settings),
         )
         return Snapshot(options, self._sources.snapshot(job.source), ledger, lake)
 

@@ -146,8 +146,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.DEAD_LETTERS_FULL: _O(
         'ALTER SYNC JOB ... SET ("max_dead_letters" = "100000"), or another number above that of the message, then '
-        "RESUME. Only then information_schema.sync_dead_letters has the rows that were too many: read it, and fix the "
-        "source where it can be."
+        "RESUME; where the message names max_dead_letter_bytes, an operator raises that by ADMIN SET FRONTEND CONFIG. "
+        "Only then information_schema.sync_dead_letters has the rows that were too many: read it, and fix the source "
+        "where it can be."
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O(

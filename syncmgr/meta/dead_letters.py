@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import ColumnElement, Connection, LargeBinary, cast, func, insert, literal, select
 
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.sync_job import JobId
@@ -43,6 +43,20 @@ class DeadLetters:
         query = select(job, func.count().label("letters")).where(job.in_(job_ids)).group_by(job)
         with self._reading() as connection:
             return {JobId(row.job_id): row.letters for row in connection.execute(query)}
+
+    def bytes(self, job_id: JobId) -> int:
+        """Of the same, as DeadLetter.bytes."""
+        with self._reading() as connection:
+            sizes = (_size(connection, DEAD_LETTERS.c[name]) for name in ("column", "row"))
+            query = select(func.coalesce(func.sum(sum(sizes, start=literal(0))), 0))
+            return int(connection.execute(query.where(DEAD_LETTERS.c.job_id == job_id)).scalar_one())
+
+
+def _size(connection: Connection, column: ColumnElement[str]) -> ColumnElement[int]:
+    """In bytes; SQLite's own word for it is younger than some that are in use."""
+    if connection.dialect.name == "sqlite":
+        return func.length(cast(column, LargeBinary))
+    return func.octet_length(column)
 
 
 def add(connection: Connection, job_id: JobId, epoch: int, letters: Iterable[DeadLetter]) -> None:

@@ -8,9 +8,8 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
-from syncmgr.job.rows.dead_letter import DeadLetter, not_known
+from syncmgr.job.rows.dead_letter import DeadLetter, DeadLetterBounds, not_known
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.dead_letters import DeadLetters
@@ -25,7 +24,12 @@ class JobDeadLetters:
     """
 
     def __init__(
-        self, stored: DeadLetters, job_id: JobId, most: Callable[[], int], name: str, label: Callable[[str], str]
+        self,
+        stored: DeadLetters,
+        job_id: JobId,
+        most: Callable[[], DeadLetterBounds],
+        name: str,
+        label: Callable[[str], str],
     ) -> None:
         self._stored, self._job_id, self._most = stored, job_id, most
         self._name, self._label = name, label
@@ -48,9 +52,9 @@ class JobDeadLetters:
         return self._bounded(not_known(dead, known))
 
     def _bounded(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
-        most = self._most()
-        if dead and (count := self._stored.count(self._job_id) + len(dead)) > most:
-            raise SyncError(Code.DEAD_LETTERS_FULL, count=count, limit=most, reason=dead[-1].text)
+        if dead:
+            kept, size = self._stored.count(self._job_id), self._stored.bytes(self._job_id)
+            self._most().refuse_more(dead, kept=kept, kept_bytes=size)
         return dead
 
     def tell(self, dead: tuple[DeadLetter, ...]) -> None:

@@ -14,6 +14,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.sync_job import JobId
@@ -33,7 +34,7 @@ class JobLedger:
         store: Store,
         job_id: JobId,
         keep_second: Callable[[], float],
-        max_dead_letters: Callable[[], int] = lambda: 0,
+        most_dead_letters: Callable[[], DeadLetterBounds] = DeadLetterBounds,
         name: str = "",
         labels: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
@@ -42,7 +43,7 @@ class JobLedger:
         self._job_id = job_id
         self._keep_second = keep_second
         self._name, self._labels = name, labels
-        self._dead_letters = JobDeadLetters(store.dead_letters, job_id, max_dead_letters, name, self._label)
+        self._dead_letters = JobDeadLetters(store.dead_letters, job_id, most_dead_letters, name, self._label)
 
     def add_intent(self, epoch: Epoch) -> None:
         """Raises DEAD_LETTERS_FULL."""

@@ -16,6 +16,7 @@ from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
+from syncmgr.job.rows.dead_letter import NO_DEAD_LETTERS, DeadLetterBounds
 from syncmgr.job.rows.value_error import ValueRules, rules_of
 from syncmgr.job.types.schema import SourceTable
 
@@ -70,7 +71,7 @@ class Limits:
     max_staged_bytes: int
     queue_batches: int
     queue_bytes: int
-    max_dead_letters: int = 0
+    dead_letters: DeadLetterBounds = NO_DEAD_LETTERS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,7 @@ class ReadHere:
 
     def read(self, chunk: ChunkRows, sink: RowSink | None) -> ChunkRead:
         rows, rules = self.source.rows(chunk), ChunkRules.of(chunk)
-        return ChunkTask(rows=rows, sink=sink, rules=rules, max_dead_letters=chunk.max_dead_letters).run()
+        return ChunkTask(rows=rows, sink=sink, rules=rules, dead_letters=chunk.dead_letters).run()
 
     @contextmanager
     def staged(self, chunk: ChunkRows) -> Iterator[ChunkRead]:

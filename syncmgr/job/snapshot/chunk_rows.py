@@ -12,7 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from syncmgr.job.ddl.lake_change import LakeChange
-from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.rows.dead_letter import NO_DEAD_LETTERS, DeadLetter, DeadLetterBounds
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.cells import Unheld
@@ -37,7 +37,7 @@ class ChunkRows:
     values: ValueRules | None = None
     #: the columns that distinguish rows
     keys: tuple[str, ...] = ()
-    max_dead_letters: int = 0
+    dead_letters: DeadLetterBounds = NO_DEAD_LETTERS
     #: by the hand-shake of `handshake`, named like the plan
     exact: bool = False
     #: the id of that read, which no other has

@@ -65,7 +65,7 @@ class ChunkProcesses:
             rows=self._source.rows(chunk),
             sink=sink,
             rules=ChunkRules.of(chunk),
-            max_dead_letters=chunk.max_dead_letters,
+            dead_letters=chunk.dead_letters,
         )
         key = chunk.plan, chunk.number
         connection, child = FORK_SERVER.Pipe()

@@ -143,7 +143,7 @@ class ChunkReading:
                 condition=plan.condition(number),
                 values=self._options.values(channel),
                 keys=channel.source_keys,
-                max_dead_letters=self._options.max_dead_letters(),
+                dead_letters=self._options.dead_letters(),
                 exact=not channel.keys,
                 replaces=plan.replaces,
                 excerpt=plan.excerpt,

@@ -13,6 +13,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.position import Position
+from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange
@@ -50,4 +51,4 @@ class SnapshotOptions:
     rows_per_second: Callable[[], int]
     retry_most: Callable[[], float]
     values: Callable[[ChannelDescription], ValueRules] = lambda _: ValueRules(policy=OnValueError.STOP)
-    max_dead_letters: Callable[[], int] = lambda: 0
+    dead_letters: Callable[[], DeadLetterBounds] = DeadLetterBounds

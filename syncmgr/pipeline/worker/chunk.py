@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.rows.dead_letter import DeadLetter, DeadLetterBounds
 from syncmgr.job.snapshot.chunk_rows import ChunkRead, OpenRows, RowSink
 from syncmgr.job.snapshot.chunk_values import ChunkRules
 
@@ -24,14 +24,16 @@ class ChunkTask:
     rows: OpenRows
     sink: RowSink | None
     rules: ChunkRules
-    max_dead_letters: int
+    dead_letters: DeadLetterBounds
 
     def run(self) -> ChunkRead:
-        """Raises the errors of the source and of the sink, SOURCE_VALUE."""
-        count, dead = 0, list[DeadLetter]()
+        """Raises the errors of the source and of the sink, SOURCE_VALUE, DEAD_LETTERS_FULL."""
+        count, dead, size = 0, list[DeadLetter](), 0
         for read in self.rows():
             rows, letters = self.rules.settled(read, time.time())
-            dead += letters[: self.max_dead_letters + 1 - len(dead)]
+            self.dead_letters.refuse_more(letters, kept=len(dead), kept_bytes=size)
+            dead += letters
+            size += sum(letter.bytes for letter in letters)
             count += len(rows)
             if self.sink is not None:
                 self.sink.append(rows)

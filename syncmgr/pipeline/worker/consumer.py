@@ -146,7 +146,8 @@ class Consumer:
         changes, dead = self._decoded(batch.changes)
         changes = [(channel, wanted(channel, rows)) for channel, rows in changes]
         prepared = [(part, *self._decoded(part.changes)) for part in batch.prepared]
-        most_dead = self._inbox.limits.max_dead_letters
+        most_dead = self._inbox.limits.dead_letters
+        self._writer.refuse_waiting(tuple(letter for _, _, letters in prepared for letter in letters), most_dead)
         self._writer.bury(dead, most_dead)
         self._in_transaction = True  # until every row is staged: an epoch must not end between two of them
         self._writer.forget(batch.forgotten)

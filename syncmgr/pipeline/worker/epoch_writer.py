@@ -14,13 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.epoch import Epoch, OpenEpoch, Prepared
 from syncmgr.job.position import Position
 from syncmgr.job.rows.append_policy import appendable
 from syncmgr.job.rows.batch import SEQ, PreparedChanges
-from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.rows.dead_letter import DeadLetter, DeadLetterBounds
 from syncmgr.pipeline.messages import WorkerChannel, WorkerPlan
 from syncmgr.pipeline.worker.prepared import PreparedRows
 from syncmgr.pipeline.worker.routes import Routes
@@ -43,6 +42,7 @@ class EpochWriter:
         self._segments: dict[str, Segment] = {}
         self._prepared = {xid: PreparedRows(xid, self._folder, stored) for xid, stored in plan.prepared.items()}
         self._dead: tuple[DeadLetter, ...] = ()
+        self._dead_bytes = 0
         self._seq = plan.last_seq
         self.number = plan.first_epoch
         self.open = OpenEpoch()
@@ -50,11 +50,11 @@ class EpochWriter:
         self.source_time = UNKNOWN
         self.rows = self.bytes = 0
 
-    def bury(self, dead: tuple[DeadLetter, ...], most: int) -> None:
-        """Raises DEAD_LETTERS_FULL before exceeding `most`, the number that the frontend keeps."""
-        if dead and len(self._dead) + len(dead) > most:
-            raise SyncError(Code.DEAD_LETTERS_FULL, count=len(self._dead) + len(dead), limit=most, reason=dead[-1].text)
+    def bury(self, dead: tuple[DeadLetter, ...], most: DeadLetterBounds) -> None:
+        """Raises DEAD_LETTERS_FULL before exceeding `most`, what the frontend keeps."""
+        most.refuse_more(dead, kept=len(self._dead), kept_bytes=self._dead_bytes)
         self._dead += dead
+        self._dead_bytes += sum(letter.bytes for letter in dead)
 
     def append(self, channel: WorkerChannel, rows: pa.Table) -> None:
         """Raises DISK_FULL, NOT_WRITABLE."""
@@ -66,6 +66,12 @@ class EpochWriter:
         if segment is None:
             segment = self._segments[channel.token] = Segment(self._folder, f"{self.number}-{channel.token}")
         segment.append(rows.append_column(SEQ, pa.array(numbers)))
+
+    def refuse_waiting(self, dead: tuple[DeadLetter, ...], most: DeadLetterBounds) -> None:
+        """Raises DEAD_LETTERS_FULL if those of all XA transactions that wait would exceed `most` with these."""
+        if dead:
+            waiting = [letter for each in self._prepared.values() for letter in each.dead]
+            most.refuse_more(dead, kept=len(waiting), kept_bytes=sum(letter.bytes for letter in waiting))
 
     def prepare(self, part: PreparedChanges, changes: Rows, dead: tuple[DeadLetter, ...]) -> None:
         """`append_on_change` is applied to them only if they are committed."""
@@ -82,7 +88,7 @@ class EpochWriter:
         for xid in xids:
             self._prepared.pop(xid).drop()
 
-    def release(self, xid: str, passed: Collection[Table], routes: Routes, most_dead: int) -> tuple[int, int]:
+    def release(self, xid: str, passed: Collection[Table], routes: Routes, most: DeadLetterBounds) -> tuple[int, int]:
         """The rows of an XA transaction join the open epoch, numbered from now; returns how many, and their bytes.
         Those of tables that are no longer read, or were read after it, are dropped.
         """
@@ -95,7 +101,7 @@ class EpochWriter:
             self.append(channel, accepted)
             count += len(accepted)
         dead = (letter for letter in prepared.dead if routes.read_now(letter.token, passed) is not None)
-        self.bury(tuple(dead), most_dead)
+        self.bury(tuple(dead), most)
         prepared.drop()
         return count, prepared.bytes
 
@@ -137,7 +143,7 @@ class EpochWriter:
             dead=self._dead,
         )
         self.number += 1
-        self._segments, self.open, self.open_since, self._dead = {}, OpenEpoch(), None, ()
+        self._segments, self.open, self.open_since, self._dead, self._dead_bytes = {}, OpenEpoch(), None, (), 0
         return epoch
 
     def pass_over(self, end: Position) -> Epoch:

@@ -12,7 +12,9 @@ from sqlalchemy.engine import make_url
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database import versions
 from syncmgr.meta.database.engine import engine_of
@@ -104,3 +106,14 @@ def test_no_text_is_cut(url: str, tmp_path: Path) -> None:
             store.ddl.refuse(job.id, record)
         assert refused.value.code is Code.META_UNFIT
         assert store.ddl.of(job.id) == []
+
+
+@on_servers("mysql", fixture="make", among=DATABASES)
+def test_the_bytes_of_dead_letters_are_those_of_python(store: Store) -> None:
+    """By which what is new is counted: characters take several, whatever the server calls a length."""
+    job = store.jobs.add(make_job(), Position(), 1.0)
+    assert store.dead_letters.bytes(job.id) == 0
+    facts = {"token": "token-1", "change": "INSERT", "value": "v", "reason": "r", "at": 5.0, "file": "b.1", "offset": 9}
+    letters = tuple(DeadLetter(column="ü", row=row, **facts) for row in (LONG, '{"a": "\\\\x00"}', ""))  # type: ignore[arg-type]
+    store.epochs.add_intent(job.id, Epoch(number=1, end=Position(), last_seq=0, dead=letters))
+    assert store.dead_letters.bytes(job.id) == sum(letter.bytes for letter in letters) > len(LONG)

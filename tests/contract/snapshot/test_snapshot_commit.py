@@ -14,6 +14,7 @@ from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, LastCommit
 from syncmgr.job.job_properties import OnValueError
+from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.types.schema import TargetType
@@ -64,7 +65,7 @@ class Chunked:
             columns=tuple(self.target.columns),
             values=self.values,
             keys=self.target.keys,
-            max_dead_letters=10,
+            dead_letters=DeadLetterBounds(count=10, bytes=10**6),
         )
         commit = ChannelCommit(
             token=self.target.token,

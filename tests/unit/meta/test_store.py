@@ -24,7 +24,7 @@ from syncmgr.job.ddl.lake_change import AddField, DropField, EmptyTable, MoveFie
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
-from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.rows.dead_letter import DeadLetter, DeadLetterBounds
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
@@ -502,7 +502,7 @@ LETTER = DeadLetter(
 def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     """They are stored with the intent, shown with the commit, and forgotten with the job."""
     job = store.jobs.add(make_job(), START, 0.0)
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=2, bytes=10**6))
     epoch = Epoch(number=1, end=START, last_seq=0, dead=(LETTER,))
     ledger.add_intent(epoch)
     assert store.dead_letters.of(job.id) == []
@@ -517,11 +517,33 @@ def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     assert store.dead_letters.of(job.id) == []
 
 
+def test_the_bytes_of_dead_letters_are_bounded(store: Store) -> None:
+    """Those of epochs, under way or not, and of chunks together; none of those that are too many is stored."""
+    job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({LETTER.token}))
+    large = [replace(LETTER, row='{"id": "' + each * 400 + '"}', column="é") for each in "äbc"]
+    assert [letter.bytes for letter in large] == [2 + 10 + 800, 412, 412]
+    most = DeadLetterBounds(count=9, bytes=812 + 412)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: most)
+    ledger.plan_load(LETTER.token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
+    ledger.add_intent(Epoch(number=1, end=START, last_seq=0, dead=(large[0],)))
+    assert store.dead_letters.bytes(job.id) == 812
+    ledger.add_chunk(LETTER.token, 1, ChannelCommitted(snapshot=1, rows=1, bytes=1, dead=(large[1],)))
+    assert store.dead_letters.bytes(job.id) == 1224
+    for store_more in (
+        lambda: ledger.add_intent(Epoch(number=2, end=START, last_seq=0, dead=(large[2],))),
+        lambda: ledger.add_chunk(LETTER.token, 2, ChannelCommitted(snapshot=2, rows=1, bytes=1, dead=(large[2],))),
+    ):
+        with pytest.raises(SyncError, match=r"1636 bytes of dead letters, more than max_dead_letter_bytes \(1224\)"):
+            store_more()
+    assert store.dead_letters.bytes(job.id) == 1224
+    assert store.dead_letters.count(job.id) == 2
+
+
 def test_a_dead_letter_of_a_snapshot_and_of_the_binlog_is_one(store: Store) -> None:
     """As long as the binlog brings what the snapshot had seen; the same value written again later is another."""
     token = LETTER.token
     job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=2, bytes=10**6))
     read, written = replace(LETTER, file="", offset=0), replace(LETTER, row='{"id": 2}')
     ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
     ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, bytes=1000, dead=(read,)))
@@ -542,7 +564,7 @@ def test_a_dead_letter_of_an_epoch_under_way_and_of_a_chunk_is_one(store: Store)
     """The rows of a table that joins are read while epochs are committed, which may bring the same change."""
     token = LETTER.token
     job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=9, bytes=10**6))
     ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(("5",),), rows=1))
     epoch = Epoch(number=1, end=FILE_START, last_seq=0, dead=(LETTER,))
     ledger.add_intent(epoch)
@@ -557,7 +579,7 @@ def test_an_epoch_and_a_chunk_do_not_tell_one_dead_letter_at_one_time(
     """Each looks at what is told before it tells it: one of them has to come first."""
     token, known = LETTER.token, store.dead_letters.of
     job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=9, bytes=10**6))
     ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
     epoch = Epoch(number=1, end=FILE_START, last_seq=0, dead=(LETTER,))
     beside = threading.Thread(target=ledger.add_intent, args=(epoch,))
@@ -586,7 +608,7 @@ def test_a_dead_letter_after_what_the_snapshot_saw_is_another(store: Store, keys
     job = store.jobs.add(
         make_job(channels=(make_channel(token=token, keys=keys),)), FILE_START, 0.0, frozenset({token})
     )
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=9, bytes=10**6))
     ledger.plan_load(token, ChunkPlan(id="p", key=keys, bounds=(), rows=1, point=None if keys else FILE_START))
     ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, dead=(replace(LETTER, file="", offset=0),)))
     ledger.end_loads([token], replace(FILE_START, offset=place))
@@ -600,7 +622,7 @@ def test_a_dead_letter_after_what_the_snapshot_saw_is_another(store: Store, keys
 def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
     """However often the chunk is said to be in the lake."""
     job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
-    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: DeadLetterBounds(count=9, bytes=10**6))
     for _ in range(2):
         ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=7, rows=3, dead=(LETTER,)))
     assert store.dead_letters.of(job.id) == [(0, LETTER)]

@@ -18,6 +18,7 @@ from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
+from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.types.cells import Unheld
 from syncmgr.pipeline.messages import DdlMet, FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
@@ -293,13 +294,21 @@ class HalfHeld(GivenChanges):
 DEAD = ValueRules(policy=OnValueError.DEAD_LETTER, bounds=(Bound(column="id", nullable=False, key=True),))
 
 
+MANY = DeadLetterBounds(count=9, bytes=10**6)
+FEW_BYTES = DeadLetterBounds(count=9, bytes=40)  # one letter
+
+
 def half_held(first: int) -> HalfHeld:
     return HalfHeld(((ChangeKind.INSERT, first, 1), (ChangeKind.INSERT, first + 1, 1)))
 
 
 def test_dead_letters_go_with_their_epoch(bench: Bench) -> None:
     """Once, with the rows beside them; a row that is kept out is deleted in the target."""
-    bench.values, bench.thresholds, bench.limits = DEAD, {"min_events": 1}, {"max_dead_letters": 9}
+    bench.values, bench.thresholds, bench.limits = (
+        DEAD,
+        {"min_events": 1},
+        {"dead_letters": MANY},
+    )
     epochs = bench.run([make_batch(half_held(1), end=Position(offset=101)), None, whole_held(102, 7)])
     assert [[letter.column for letter in epoch.dead] for epoch in epochs] == [["version"], ["version"]]
     [file] = epochs[0].files["token-1"]
@@ -314,7 +323,7 @@ def whole_held(end: int, first: int) -> Batch:
 
 def test_dead_letters_of_a_prepared_transaction_wait_with_it(bench: Bench) -> None:
     """They belong to the epoch that commits it, and to none where it is rolled back."""
-    bench.values, bench.limits = DEAD, {"max_dead_letters": 9}
+    bench.values, bench.limits = DEAD, {"dead_letters": MANY}
     part = PreparedChanges(xid="x", changes=(half_held(1),), bytes=10)
     other = PreparedChanges(xid="y", changes=(half_held(5),), bytes=10)
     prepared = make_batch(end=Position(offset=101), prepared=(part, other))
@@ -327,7 +336,7 @@ def test_dead_letters_of_a_prepared_transaction_wait_with_it(bench: Bench) -> No
 
 def test_dead_letters_of_a_table_that_was_read_since_go_with_its_rows(bench: Bench) -> None:
     """What a prepared transaction has of it came with the rows that were read, dead letters among them."""
-    bench.values, bench.limits = DEAD, {"max_dead_letters": 9}
+    bench.values, bench.limits = DEAD, {"dead_letters": MANY}
     part = PreparedChanges(xid="x", changes=(half_held(1),), bytes=10)
     passed = frozenset({("shop", "orders")})
     ended = make_batch(end=Position(offset=102), committed="x", passed=passed)
@@ -337,11 +346,28 @@ def test_dead_letters_of_a_table_that_was_read_since_go_with_its_rows(bench: Ben
 
 def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
     """What is kept has a bound; the batch that exceeds it is left whole, and those before it are sent."""
-    bench.values, bench.limits = DEAD, {"max_dead_letters": 1}
+    bench.values, bench.limits = DEAD, {"dead_letters": DeadLetterBounds(count=1, bytes=10**6)}
     with pytest.raises(SyncError) as caught:
         bench.run([whole_held(101, 1), whole_held(102, 5)])
     assert caught.value.code is Code.DEAD_LETTERS_FULL
     assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1)]
+
+
+def test_dead_letters_of_too_many_bytes_stop_in_front_of_them(bench: Bench) -> None:
+    """However few they are."""
+    bench.values, bench.thresholds, bench.limits = DEAD, {"min_events": 1}, {"dead_letters": FEW_BYTES}
+    with pytest.raises(SyncError, match="max_dead_letter_bytes") as caught:
+        bench.run([whole_held(101, 1), None, whole_held(102, 5), whole_held(103, 7)])
+    assert caught.value.code is Code.DEAD_LETTERS_FULL
+    assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1), (102, 1)]
+
+
+def test_dead_letters_of_transactions_that_wait_are_bounded(bench: Bench) -> None:
+    """Whoever prepares and never ends them fills neither the worker nor the metadata."""
+    bench.values, bench.limits = DEAD, {"dead_letters": FEW_BYTES}
+    parts = [PreparedChanges(xid=xid, changes=(half_held(1),), bytes=10) for xid in "xy"]
+    with pytest.raises(SyncError, match="max_dead_letter_bytes"):
+        bench.run([make_batch(end=Position(offset=101 + n), prepared=(part,)) for n, part in enumerate(parts)])
 
 
 @pytest.mark.parametrize(("same_second", "count"), [(reports.SAME_SECOND, 1), (0.0, 51)])
