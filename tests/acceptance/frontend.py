@@ -142,8 +142,8 @@ class FrontendProcess:
             return list(cursor.fetchall())
 
     def job(self, db: str = "demo") -> dict[str, Any]:
-        """The last row of SHOW SYNC JOB, Status as a value."""
-        row = self.sql(f"SHOW SYNC JOB FROM {db}")[-1]
+        """The row of the newest job in SHOW SYNC JOB, where cancelled ones come last; Status as a value."""
+        row = max(self.sql(f"SHOW SYNC JOB FROM {db}"), key=lambda each: int(each["JobId"]))
         return row | {"Status": json.loads(row["Status"])}
 
     def await_caught_up(self, db: str = "demo", *, deadline: float = HANG_SECOND) -> None:
