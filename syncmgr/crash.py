@@ -49,6 +49,8 @@ class CrashPoint(StrEnum):
     JOB_ADDED = "job added"
     START_STORED = "start stored"
     STAGING_SWEPT = "staging swept"
+    SOURCE_CHECKED = "source checked"
+    SOURCE_STORED = "source stored"
     PAUSE_STORED = "pause stored"
     RESUME_STORED = "resume stored"
     STOP_STORED = "stop stored"

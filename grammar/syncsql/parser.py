@@ -34,6 +34,7 @@ from syncsql.statements.sync import (
     RenameSync,
     ResumeSync,
     ResyncTable,
+    SetSource,
     SettleDdl,
     ShowCreateSync,
     ShowSync,
@@ -65,6 +66,7 @@ Statement: TypeAlias = (
     | AddTables
     | LeaveTable
     | ResyncTable
+    | SetSource
     | SettleDdl
     | PauseSync
     | ResumeSync

@@ -12,7 +12,7 @@ from syncmgr.errors import Diagnostic
 from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
-from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
+from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name, SetSource
 
 Refuse = Callable[[tuple[str, str] | None], None]
 Allowed = Callable[[], None]  # raises if the caller may no longer do what it has asked for
@@ -42,6 +42,8 @@ class Jobs(Protocol):
     def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]: ...
 
     def alter(self, node: JobAlteration, db: str | None, allowed: Allowed) -> None: ...
+
+    def set_source(self, node: SetSource, db: str | None, allowed: Allowed) -> None: ...
 
     def add_tables(self, node: AddTables, db: str | None, allowed: Allowed) -> tuple[Diagnostic, ...]: ...
 

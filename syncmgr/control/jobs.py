@@ -14,6 +14,7 @@ from syncmgr.control import made_targets, sync_request
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
 from syncmgr.control.alter.named_channel import leaves_name
+from syncmgr.control.alter.new_source import CheckContinues, NewSources
 from syncmgr.control.alter.resync import Resyncs, ResyncTargets
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.job_places import JobPlaces
@@ -42,7 +43,7 @@ from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.meta.store import Store
 from syncmgr.sources import cancellation
 from syncmgr.sources.registry import described
-from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name, ResyncTable
+from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name, ResyncTable, SetSource
 
 _STORED = {
     JobEvent.PAUSED_BY_USER: CrashPoint.PAUSE_STORED,
@@ -80,6 +81,7 @@ class Jobs:
         inspect: Inspect,
         survey: Survey,
         check_exact: CheckExact,
+        check_continues: CheckContinues,
         binlog: Binlog,
         new_run: StartRun,
         drop_staged: Callable[[JobId], None],
@@ -92,18 +94,12 @@ class Jobs:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store, self._catalog, self._chunk_rows, self._files_dir = store, catalog, chunk_rows, source_files_dir
         self._places = JobPlaces(store.jobs, max_jobs, max_jobs_per_account)
-        wanted_tables = WantedTables(
-            catalog=catalog,
-            tables=tables,
-            job_of=store.jobs.target_of,
-            is_ours=store.jobs.has_channel,
-            inspect=inspect,
-            survey=survey,
-        )
-        self._planner = Planner(wanted_tables=wanted_tables, tables=tables, inspect=inspect, check_exact=check_exact)
+        wanted = _wanted_tables(store, catalog, tables, inspect, survey)
+        self._planner = Planner(wanted_tables=wanted, tables=tables, inspect=inspect, check_exact=check_exact)
         self._explanation = Explanation(self._planner, inspect, survey)
         self._resyncs = Resyncs(store, catalog, self._planner, inspect)
         self._alterations = Alterations(store, self._resyncs)
+        self._new_sources = NewSources(store, check_continues)
         self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
         self.runs = LiveRuns(store.jobs)
         self._readers = OneReader(self.runs.changing, lambda: store.jobs.all(live=True))
@@ -247,6 +243,23 @@ class Jobs:
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
+    def set_source(self, node: SetSource, db: str | None, allowed: Callable[[], None] = _always) -> None:
+        """ALTER SYNC ... SET SOURCE: the job goes on from its last commit. `allowed`: as in `create`."""
+        named = self._named(node.job, db)
+        source = self._new_sources.wanted(named, node)
+        with self._readers.read_by_one(source, named.id):
+            self._new_sources.check(named, source)
+            cancellation.has_answers()
+            with self.runs.changing:
+                allowed()
+                job = self._store.jobs.by_name(named.db, named.name)
+                if job.id != named.id:  # another one has got the name while the source was queried
+                    raise SyncError(Code.STALE_JOB, job=job.name)
+                with self.runs.unless_unanswered(job.id):
+                    self._new_sources.store(job, node, source)
+                self.runs.renew(job.id)
+        log.info("job %s.%s: %s", job.db, job.name, node.masked().sql())
+
     def add_tables(
         self, node: AddTables, db: str | None, allowed: Callable[[], None] = _always
     ) -> tuple[Diagnostic, ...]:
@@ -346,6 +359,19 @@ class Jobs:
 
 def _cancelled_last(job: SyncJob) -> tuple[bool, int]:
     return job.state is JobState.CANCELLED, job.id
+
+
+def _wanted_tables(
+    store: Store, catalog: JobTargets, tables: LakeTables, inspect: Inspect, survey: Survey
+) -> WantedTables:
+    return WantedTables(
+        catalog=catalog,
+        tables=tables,
+        job_of=store.jobs.target_of,
+        is_ours=store.jobs.has_channel,
+        inspect=inspect,
+        survey=survey,
+    )
 
 
 def _caveats(source: SourceDescription, plan: Plan) -> list[Diagnostic]:

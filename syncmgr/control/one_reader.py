@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from syncmgr.errors import SyncError
 from syncmgr.job.source import SourceDescription
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import JobId, SyncJob
 
 
 class OneReader:
@@ -22,15 +22,15 @@ class OneReader:
         self._coming: list[SourceDescription] = []  # whose jobs are yet to be stored
 
     @contextmanager
-    def read_by_one(self, source: SourceDescription) -> Iterator[None]:
+    def read_by_one(self, source: SourceDescription, reader: JobId | None = None) -> Iterator[None]:
         """For a source that has one reader, no other job is created meanwhile: checking the source may take data from a
-        job stored by then. Raises CANAL_IN_USE.
+        job stored by then. `reader`: the job that may already read it. Raises CANAL_IN_USE.
         """
         if source.one_reader is None:
             yield
             return
         with self._changing:
-            taken = self.other(source)
+            taken = self.other(source, reader)
             if taken is not None:
                 raise taken
             self._coming.append(source)
@@ -40,11 +40,11 @@ class OneReader:
             with self._changing:
                 self._coming.remove(source)
 
-    def other(self, source: SourceDescription) -> SyncError | None:
+    def other(self, source: SourceDescription, than: JobId | None = None) -> SyncError | None:
         """CANAL_IN_USE if a job, or one that is being created, reads what only one job can read."""
         if source.one_reader is None:
             return None
-        readers = [(job.source, f"sync job '{job.db}.{job.name}'") for job in self._jobs()]
+        readers = [(job.source, f"sync job '{job.db}.{job.name}'") for job in self._jobs() if job.id != than]
         readers += [(coming, "a job that is being created") for coming in self._coming]
         for other, reader in readers:
             if other.one_reader == source.one_reader:

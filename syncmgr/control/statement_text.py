@@ -32,6 +32,7 @@ from syncsql import (
     Expression,
     Name,
     Property,
+    SetSource,
     Shards,
     SqlSyntaxError,
     Tables,
@@ -51,6 +52,20 @@ def altered(job: SyncJob, node: AlterSync) -> SyncJob:
     refuse_on_source(job.source, properties)
     printed = tuple(Property(key=key, value=value) for key, value in properties.items())
     return job.with_properties(properties, replace(statement_of(job), properties=printed).masked().sql())
+
+
+def moved(job: SyncJob, node: SetSource) -> SyncJob:
+    """The job with the source of ALTER SYNC ... SET SOURCE.
+
+    Raises PROPERTY_UNKNOWN, PROPERTY_WRONG, PROPERTY_MISSING.
+    """
+    told, statement = {each.key: each.value for each in node.properties}, statement_of(job)
+    source = job.source.altered(told)
+    means, said = source.told(), {each.key: each.value for each in statement.binlog}
+    # What another property stands instead of now is said no more.
+    kept = {key: value for key, value in said.items() if means[key] or not value}
+    printed = tuple(Property(key=key, value=value) for key, value in (kept | told).items())
+    return job.with_source(source, replace(statement, binlog=printed).masked().sql())
 
 
 def renamed(job: SyncJob, to: str) -> SyncJob:

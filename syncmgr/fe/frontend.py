@@ -92,6 +92,7 @@ class Frontend:
             inspect=sources.inspect,
             survey=sources.survey,
             check_exact=sources.check_exact,
+            check_continues=sources.check_continues,
             binlog=sources,
             new_run=runs.new,
             drop_staged=lambda job_id: remove(runs.staging(job_id)),

@@ -31,6 +31,12 @@ class Sources:
         """What CREATE SYNC and ALTER SYNC query about the tables of a source."""
         return registry.source(source, self._settings).inspect(tables, locked)
 
+    def check_continues(
+        self, source: SourceDescription, before: SourceDescription, start: Position, tables: Sequence[Table]
+    ) -> None:
+        """Whether a job that has read `before` up to `start` can go on with `source`. Raises SyncError."""
+        registry.source(source, self._settings).check_continues(before, start, tables)
+
     def survey(self, source: SourceDescription, patterns: Sequence[str]) -> Mapping[Table, Found]:
         """The tables whose databases match."""
         return self._tables(source).survey(patterns)

@@ -78,14 +78,14 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Nothing if it passes; else no MySQL server answers at the address, or something alters its replies."
     ),
     Code.SOURCE_CLEAR_PASSWORD: _RP(
-        'If this user is meant to log in this way, STOP the job, and create it with "mysql.ssl" = "verify_identity" '
-        f'and the position of Status as "start"{_WHERE}. Otherwise another server may be answering at the '
-        "server's address; the job resumes by itself once that is over."
+        'If this user is meant to log in this way, ALTER SYNC JOB ... SET SOURCE ("mysql.ssl" = "verify_identity", '
+        '"mysql.ssl_ca" = "...", "mysql.password" = "..."). Otherwise another server may be answering at '
+        "the server's address; the job resumes by itself once that is over."
     ),
     Code.PEM_FILE: _RP("Put a file there as the message says; the job resumes by itself."),
     Code.SOURCE_ACCESS_DENIED: _O(
-        "Fix user, password or host on the server, then RESUME. If the password was changed on purpose, STOP the job, "
-        f'and create it with the new one and the position of Status as "start"{_WHERE}.'
+        "Fix user, password or host on the server, then RESUME. If they were changed on purpose, ALTER SYNC JOB ... "
+        'SET SOURCE ("mysql.password" = "the new one"), then RESUME.'
     ),
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
@@ -108,8 +108,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
     Code.SOURCE_SERVER_ID: _RP(
         "Stop the other replica that uses this server id, or give it a different id; the job resumes by itself. "
-        "Otherwise STOP the job, and create it with another 'mysql.server_id' and the position of Status as "
-        f'"start"{_WHERE}.'
+        'Otherwise ALTER SYNC JOB ... SET SOURCE ("mysql.server_id" = "0"), or another one.'
     ),
     Code.SOURCE_SCHEMA: _O(
         _RESYNC,
@@ -179,7 +178,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.CANAL_REFUSED: _T("Nothing while canal starts; else look at the destination in canal's log."),
     Code.CANAL_IN_USE: _TP("End the other reader of the destination."),
     Code.CANAL_PROTOCOL: _R("Nothing if it passes; else check the version of canal."),
-    Code.CANAL_ACCESS_DENIED: _O("Fix user and password on the canal server, then RESUME."),
+    Code.CANAL_ACCESS_DENIED: _O(
+        "Fix user and password on the canal server, then RESUME. If they were changed on purpose, ALTER SYNC JOB ... "
+        'SET SOURCE ("canal.password" = "the new one"), then RESUME.'
+    ),
     Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or another client has read: rows are missing. " + _CANAL),
     Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL_PAST),
     Code.CANAL_INEXACT: _O(

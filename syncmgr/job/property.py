@@ -4,7 +4,7 @@ Owns: how a table of properties is filled in, and how one value is parsed.
 Must not know: what a property means.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -12,6 +12,9 @@ from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 
 LONGEST_VALUE: Final = 64 << 10  # characters: a filter of canal or a list of hosts; each SHOW has all of them
+
+SHOWN_VALUE: Final = 100  # characters of one in a message
+SET_SOURCE: Final = "SET SOURCE"
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -40,6 +43,26 @@ def filled(told: Mapping[str, str], table: Sequence[Property], where: str) -> di
             raise SyncError(Code.PROPERTY_MISSING, name=entry.name, where=where)
         values[entry.name] = value
     return values
+
+
+def refuse_fixed(told: Mapping[str, str], table: Sequence[Property], changing: Collection[str]) -> None:
+    """Of a source that jobs read: only `changing` may be altered. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
+    for name, text in told.items():
+        if name not in changing and any(name == each.name for each in table):
+            shown = text if len(text) <= SHOWN_VALUE else "..."
+            raise wrong_property(name, shown, f"SET SOURCE does not change it, but {', '.join(sorted(changing))}")
+        if name not in changing:
+            raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=SET_SOURCE, hint=did_you_mean(name, list(changing)))
+
+
+def refuse_elsewhere(told: Mapping[str, str], password: str, *, stored: str, moves: bool) -> None:
+    """A stored password is sent to no other server than the one for which it was given, nor with less proof of who that
+    is: whoever may alter a job need not know it. Raises PROPERTY_MISSING.
+    """
+    if moves and stored and password not in told:
+        raise SyncError(Code.PROPERTY_MISSING, name=password, where=SET_SOURCE).saying(
+            "; it must be given again where the server, or the proof of its identity, changes"
+        )
 
 
 def given(name: str, values: Mapping[str, str]) -> str:

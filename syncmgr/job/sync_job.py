@@ -118,6 +118,12 @@ class SyncJob:
         """The same job with other properties; `statement`: the CREATE SYNC that has them."""
         return replace(self, properties=properties, statement=statement, version=self.version + 1)
 
+    def with_source(self, source: SourceDescription, statement: str) -> "SyncJob":
+        """The same job, whose history another server, or another login, gives from here on; `statement`: as
+        with_properties.
+        """
+        return replace(self, source=source, statement=statement, version=self.version + 1)
+
     def renamed(self, to: str, statement: str) -> "SyncJob":
         """The same job under another name; `statement`: as with_properties."""
         return replace(self, name=to, statement=statement, version=self.version + 1)

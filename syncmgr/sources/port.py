@@ -190,6 +190,11 @@ class Source(Protocol):
     def inspect(self, tables: Sequence[Table], locked: Locked, /) -> Inspected:
         """What CREATE SYNC must know. Raises SyncError for anything that forbids the job."""
 
+    def check_continues(self, before: SourceDescription, start: Position, tables: Sequence[Table], /) -> None:
+        """Whether a job that has read `before` up to `start` can go on here, as far as it can be known without reading
+        on. `tables`: those that it reads. Raises SyncError for anything that forbids it.
+        """
+
     @property
     def rows(self) -> SourceRows | None: ...
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 
+from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.canal import CanalServer, ZooKeeper
 from tests.support.servers.mysql import MysqlServer
@@ -159,6 +160,45 @@ def test_explaining_takes_no_rows_from_the_reader(shop: Callable[..., Shop], can
     s.fe.sql(f"RESUME SYNC JOB {s.name}.job1")
     s.wait_until_equal()
     assert all(f"is already read by sync job '{s.name}.job1'" in outcome for outcome in outcomes)
+
+
+def test_a_job_goes_on_at_another_address_of_canal(
+    shop: Callable[..., Shop], canal: Callable[..., CanalServer]
+) -> None:
+    """SET SOURCE: the new address is asked whether it serves the destination to that login, which takes nothing from
+    the job; a login that canal refuses, another destination and a stored password for another server are refused, and
+    the job goes on.
+    """
+    server = canal()
+    moving = shop("canal_moving")
+    moving.create_sync(server)
+    moving.mysql.run(f"INSERT INTO {moving.table} VALUES (1, 'new', 1.5, NULL, 'first')")
+    moving.wait_until_equal()
+    proxy = Proxy(server.port)
+    elsewhere = f'"canal.server.port" = "{proxy.port}"'
+
+    def set_source(*told: str) -> None:
+        moving.fe.sql(f"ALTER SYNC JOB canal_moving.job1 SET SOURCE ({', '.join(told)})")
+
+    for told, code in (
+        (('"canal.password" = "wrong"',), Code.CANAL_ACCESS_DENIED),
+        (('"canal.destination" = "other"',), Code.PROPERTY_WRONG),
+        ((elsewhere,), Code.PROPERTY_MISSING),
+    ):
+        with pytest.raises(pymysql.err.MySQLError) as caught:
+            set_source(*told)
+        assert caught.value.args[0] == code.number, caught.value
+    set_source(elsewhere, '"canal.username" = "canal"', '"canal.password" = "canal"')
+    moving.mysql.run(f"INSERT INTO {moving.table} VALUES (2, 'new', 2.5, NULL, 'moved')")
+    moving.wait_until_equal()
+    assert proxy.cut() > 0
+    shown = moving.fe.sql("SHOW CREATE SYNC JOB canal_moving.job1")[0]["Create Sync Job"]
+    assert elsewhere in shown
+    assert '"canal.password" = "******"' in shown
+    moving.mysql.run(f"INSERT INTO {moving.table} VALUES (3, 'new', 3.5, NULL, 'cut')")
+    moving.wait_until_equal()
+    moving.fe.sql("STOP SYNC JOB canal_moving.job1")
+    proxy.close()
 
 
 def test_kills_lose_and_double_nothing(

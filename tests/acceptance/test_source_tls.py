@@ -166,11 +166,11 @@ def test_who_comes_to_the_address_of_a_source_is_told_no_password(
     proxy.close()
 
 
-def test_a_user_of_a_directory_comes_with_a_new_job(
+def test_a_user_of_a_directory_is_proved_the_server(
     sealed: Sealed, mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
-    """20166 of a user that is moved to LDAP or PAM on purpose: STOP, and CREATE SYNC with "mysql.ssl" =
-    "verify_identity" and the position of Status; nothing that was written meanwhile is lost.
+    """20166 of a user that is moved to LDAP or PAM on purpose: SET SOURCE with "mysql.ssl" = "verify_identity" and the
+    file of the CA, which the server has to prove; nothing that was written meanwhile is lost.
     """
     mysql_server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id INT PRIMARY KEY)")
     frontend.sql("CREATE DATABASE moved")
@@ -184,14 +184,17 @@ def test_a_user_of_a_directory_comes_with_a_new_job(
     proxy.target = directory.port
     proxy.cut()
     mysql_server.run("INSERT INTO moved.t VALUES (2)")
-    assert 'create it with "mysql.ssl" = "verify_identity"' in paused_by(frontend, "moved", Code.SOURCE_CLEAR_PASSWORD)
-    status = frontend.job("moved")["Status"]
-    assert not any(status[name] for name in ("behind", "stopped", "refused"))
-    at = status["position"]
-    place = at["gtid"] or f"{at['file']}:{at['offset']}"
-    frontend.sql("STOP SYNC JOB moved.job1")
-    source = sealed.binlog(**ours).replace('"type" = "mysql"', f'"type" = "mysql", "start" = "{place}"')
-    frontend.sql(f"CREATE SYNC moved.job1 (FROM moved.t INTO t) {source}")
+    told = paused_by(frontend, "moved", Code.SOURCE_CLEAR_PASSWORD)
+    assert 'SET SOURCE ("mysql.ssl" = "verify_identity", "mysql.ssl_ca"' in told
+
+    def set_source(authority: Authority) -> None:
+        properties = f'"mysql.ssl" = "verify_identity", "mysql.ssl_ca" = "{authority.own.certificate}"'
+        frontend.sql(f'ALTER SYNC JOB moved.job1 SET SOURCE ({properties}, "mysql.password" = "{PASSWORD}")')
+
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        set_source(Authority(sealed.files, "elsewhere"))
+    assert caught.value.args[0] == Code.SOURCE_TLS.number
+    set_source(sealed.authority)
     until(lambda: len(synced(frontend, "moved")) == 2, why="the row of meanwhile")
     mysql_server.run("INSERT INTO moved.t VALUES (3)")
     until(lambda: len(synced(frontend, "moved")) == 3, why="a change")

@@ -23,6 +23,7 @@ from syncsql.statements.sync import (
     RenameSync,
     ResumeSync,
     ResyncTable,
+    SetSource,
     SettleDdl,
     StopSync,
 )
@@ -66,7 +67,7 @@ def stop_sync(at: Cursor) -> StopSync:
     return at.end(StopSync(job=job_name(at)))
 
 
-def alter_sync(at: Cursor) -> JobAlteration | AddTables:
+def alter_sync(at: Cursor) -> JobAlteration | AddTables | SetSource:
     """After ALTER SYNC."""
     job = job_name(at)
     if at.take("RENAME"):
@@ -91,7 +92,9 @@ def alter_sync(at: Cursor) -> JobAlteration | AddTables:
         at.expect("DDL")
         return at.end(SettleDdl(job=job, instead=at.string("a DDL statement")))
     if not at.take("SET"):
-        raise at.error("expected SET, RENAME TO, ADD TABLE, DROP TABLE, RESYNC TABLE, SKIP DDL or APPLY DDL")
+        raise at.error("expected SET [SOURCE], RENAME TO, ADD TABLE, DROP TABLE, RESYNC TABLE, SKIP DDL or APPLY DDL")
+    if at.take("SOURCE"):
+        return at.end(SetSource(job=job, properties=read_properties(at)))
     return at.end(AlterSync(job=job, properties=read_properties(at)))
 
 

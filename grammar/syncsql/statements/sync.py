@@ -204,6 +204,21 @@ class AlterSync:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SetSource:
+    """ALTER SYNC [JOB] [db.]job SET SOURCE (properties)"""
+
+    job: Name
+    properties: tuple[Property, ...]
+
+    def sql(self) -> str:
+        return f"ALTER SYNC JOB {self.job.sql()} SET SOURCE {print_properties(self.properties)}"
+
+    def masked(self) -> "SetSource":
+        """The same without passwords, for all that is shown or logged."""
+        return replace(self, properties=tuple(each.masked() for each in self.properties))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettleDdl:
     """ALTER SYNC [JOB] [db.]job SKIP DDL | APPLY DDL 'statement'"""
 

@@ -26,6 +26,7 @@ from syncsql import (
     JobAlteration,
     Name,
     Property,
+    SetSource,
     Shards,
     Tables,
 )
@@ -108,6 +109,23 @@ class AuthorizedJobs:
         [parsed] = syncsql.parse(self._jobs.create_text(name, db))
         assert isinstance(parsed.statement, CreateSync), "a job is shown by the text that would make it"
         return parsed.statement
+
+    def set_source(self, node: SetSource, db: str | None) -> None:
+        allowed = partial(self._need_source, node.job, db)
+        allowed()
+        with self.naming_seen():
+            self._jobs.set_source(node, db, allowed)
+
+    def _need_source(self, name: Name, db: str | None) -> None:
+        """As for CREATE SYNC: from then on its targets hold what that server says."""
+        self._need(name, db)
+        home = name.db or db
+        ids = [job_id for job_id, of in self._jobs.names(home).items() if of == (home, name.name)]
+        if home is None or not ids:
+            return  # the call says what there is not
+        self._access.need(Privilege.LOAD, database(home))
+        for target in sorted({target for targets in self._jobs.targets(ids).values() for target in targets}):
+            self._access.need(Privilege.LOAD, table(*target))
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Diagnostic, ...]:
         allowed = partial(self._need_added, node, db)

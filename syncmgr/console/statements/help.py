@@ -60,9 +60,19 @@ CLAUSES: Final = (
         name="SET",
         syntax='ALTER SYNC JOB [db.]job SET ("key" = "value", ...)',
         says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on with the new values.
-Those of FROM BINLOG stay: for a new password or host, STOP the job and create it with the position of Status
-as "start". The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.""",
+Those of FROM BINLOG are changed by SET SOURCE. The properties for changes of the source are
+{", ".join(each.name for each in JOB_PROPERTIES)}.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
+    ),
+    Topic(
+        name="SET SOURCE",
+        syntax='ALTER SYNC JOB [db.]job SET SOURCE ("key" = "value", ...)',
+        says="""SET SOURCE changes how the job reaches its source: password, user, hosts, ports, server id, TLS (HELP
+CREATE SYNC JOB); not "type", "start" or "canal.destination". The new source is checked first: the login, the grants,
+and that it has the history that the job has read. Otherwise nothing changes. Where the server or the proof of its
+identity changes, the password is given again.""",
+        example='ALTER SYNC JOB demo.job1 SET SOURCE ("mysql.password" = "the new one")',
+        keywords=("BINLOG",),
     ),
     Topic(
         name="ADD TABLE",

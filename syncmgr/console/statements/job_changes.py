@@ -18,16 +18,17 @@ from syncsql import (
     RenameSync,
     ResumeSync,
     ResyncTable,
+    SetSource,
     SettleDdl,
     StopSync,
 )
 
-JobChange: TypeAlias = CreateSync | JobAlteration | AddTables | PauseSync | ResumeSync | StopSync
+JobChange: TypeAlias = CreateSync | JobAlteration | AddTables | SetSource | PauseSync | ResumeSync | StopSync
 
 
 def asks_source(statement: JobChange) -> bool:
     """Whether a source is queried, which may be slow to answer."""
-    return isinstance(statement, CreateSync | AddTables | ResyncTable)
+    return isinstance(statement, CreateSync | AddTables | ResyncTable | SetSource)
 
 
 def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[Diagnostic, ...]:
@@ -37,6 +38,8 @@ def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[
             return jobs.create(statement, db)
         case AddTables():
             return jobs.add_tables(statement, db)
+        case SetSource():
+            jobs.set_source(statement, db)
         case AlterSync() | RenameSync() | LeaveTable() | ResyncTable() | SettleDdl():
             jobs.alter(statement, db)
         case PauseSync():

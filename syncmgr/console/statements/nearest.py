@@ -19,9 +19,7 @@ from syncmgr.sources.registry import KINDS
 
 MOST_JOBS: Final = 3
 CONF: Final = "conf/fe.conf, for all jobs"
-FIXED: Final = (
-    ', which ALTER SYNC JOB ... SET cannot change: STOP the job, and create it with the position of Status as "start"'
-)
+FIXED: Final = "; ALTER SYNC JOB ... SET SOURCE changes how a source is reached, the rest is that of another job"
 OTHER_LAKE: Final = (
     "; the metadata has sync jobs of it: unless they were stopped, lake_dir in conf/fe.conf, or the catalog of "
     "spark.sql.catalog.lake, is not that of these jobs: set it right and restart the frontend"

@@ -12,7 +12,16 @@ from typing import Any, Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OF_ONE_KIND
-from syncmgr.job.property import Property, filled, flag, given, whole, wrong_property
+from syncmgr.job.property import (
+    Property,
+    filled,
+    flag,
+    given,
+    refuse_elsewhere,
+    refuse_fixed,
+    whole,
+    wrong_property,
+)
 from syncmgr.job.source import BINLOG, Can, Caveat
 from syncmgr.sources.canal.values import canal_text
 
@@ -50,6 +59,9 @@ REFUSED: Final = {
     ),
     "on_value_error": "a job on canal pauses at a value that its target cannot hold",
 }
+# Properties that SET SOURCE changes.
+_SERVER: Final = ("canal.server.ip", "canal.server.port", "canal.zk.servers")
+_CHANGING: Final = (*_SERVER, "canal.username", "canal.password", "canal.batchSize", "canal.debug")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,8 +143,37 @@ class CanalDescription:
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:
         return tuple(Caveat(code=Code.CANAL_INEXACT, text=text) for text in canal_text.caveats(channel))
 
+    def altered(self, told: Mapping[str, str]) -> "CanalDescription":
+        """With what SET SOURCE says. A server takes the place of a cluster, and a cluster that of a server."""
+        refuse_fixed(told, PROPERTIES, _CHANGING)
+        made = described({**self.told(), **_instead(told), **told})
+        refuse_elsewhere(told, "canal.password", stored=self.password, moves=_server(made) != _server(self))
+        return made
+
+    def told(self) -> dict[str, str]:
+        """Its properties of FROM BINLOG."""
+        return {
+            "type": "canal",
+            "canal.server.ip": self.host,
+            "canal.server.port": str(self.port or ""),
+            "canal.zk.servers": self.zk_servers,
+            "canal.destination": self.destination,
+            "canal.username": self.user,
+            "canal.password": self.password,
+            "canal.batchSize": str(self.batch_size),
+            "canal.debug": str(self.debug).lower(),
+            "canal.time_zone": self.time_zone or "",
+        }
+
     def facts(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _instead(told: Mapping[str, str]) -> dict[str, str]:
+    """Of the two ways to name a server, the one that was not given any more."""
+    if told.get("canal.zk.servers"):
+        return {"canal.server.ip": "", "canal.server.port": ""}
+    return {"canal.zk.servers": ""} if told.get("canal.server.ip") else {}
 
 
 def _server(source: CanalDescription) -> str:

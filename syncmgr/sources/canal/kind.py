@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from syncmgr.config.settings import Settings
 from syncmgr.job.backoff import Retry
+from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import SourceDescription
@@ -32,6 +33,12 @@ class CanalDestination:
         return factory.inspect(
             self.description, tables, connect_timeout=self.settings.seconds("source_connect_timeout_second")
         )
+
+    def check_continues(self, _before: SourceDescription, _start: Position, _tables: Sequence[Table]) -> None:
+        """That the destination is served to this login: what canal goes on with it says only to its reader, which then
+        compares that with what it has read.
+        """
+        self.inspect(())
 
     def stream(self, _token: str, retry: Retry) -> factory.OpenCanal:
         return factory.OpenCanal(

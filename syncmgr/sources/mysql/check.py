@@ -5,7 +5,6 @@ Must not know: jobs, targets, how the stream is read.
 """
 
 import re
-import secrets
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,7 +19,6 @@ from syncmgr.job.objects.surroundings import MERGE
 from syncmgr.job.position import MariadbGtids, Position, parse_gtids
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import SNAPSHOT
-from syncmgr.job.source_history.logged import refusal
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.continuation.first_events import made_at
@@ -34,6 +32,7 @@ from syncmgr.sources.mysql.binlog.dump.stream import (
     replication_grant_missing,
 )
 from syncmgr.sources.mysql.description import LATEST
+from syncmgr.sources.mysql.new_server import random_id, refuse_settings, refuse_taken_id
 from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks, why_unended
 from syncmgr.sources.mysql.server.grants import (
     LOCK_TABLES,
@@ -127,7 +126,7 @@ class _Inspection:
         self._variables = self._server.variables
 
     def facts(self, tables: Sequence[Table], start: str, server_id: int, locked: Locked) -> SourceFacts:
-        self._check_binlog()
+        refuse_settings(self._address, self._server)
         self._refuse_missing_grants(tables, locked)
         for table in tables:
             self._check_table(table)
@@ -135,7 +134,7 @@ class _Inspection:
         position, known_at, schemas = self._settled(tables, start)
         if self._joins and not self._server.by_gtid:
             check_locks(self._address, self._connection, schemas, NO_GTIDS)
-        self._check_server_id(server_id)
+        refuse_taken_id(self._address, self._connection, self._server, server_id)
         position = self._probed(position)
         return SourceFacts(
             version=self._variables["version"],
@@ -157,7 +156,7 @@ class _Inspection:
     def _refuse_missing_grants(self, tables: Sequence[Table], locked: Locked) -> None:
         """Raises SOURCE_GRANT_MISSING for all of them, so that one visit to the server is enough."""
         lacking = [
-            *lacking_to_read(self._address, self._server, _random_id()),
+            *lacking_to_read(self._address, self._server, random_id()),
             *(Lacking(SELECT, table) for table in unreadable(self._connection, tables)),
         ]
         if lacking:
@@ -173,12 +172,6 @@ class _Inspection:
         return unlockable(
             self._address, self._connection, [table for table in tables if every or locked(table, *known[table])]
         )
-
-    def _check_binlog(self) -> None:
-        refused = refusal(self._variables)
-        if refused is not None:
-            asked, value = refused
-            raise SyncError(asked.code, value=value, address=self._address.label, reason=asked.why)
 
     def _check_table(self, table: Table) -> None:
         label = ".".join(table)
@@ -217,18 +210,6 @@ class _Inspection:
 
     def _unsupported(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
-
-    def _check_server_id(self, server_id: int) -> None:
-        if not server_id:
-            return
-        taken = server_id == int(self._variables["server_id"])
-        try:
-            rows = query(self._connection, "SHOW SLAVE HOSTS" if self._server.mariadb else "SHOW REPLICAS")
-        except err.MySQLError:
-            rows = []  # older than the statement, or not allowed: then the stream itself will show it
-        replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
-        if taken or server_id in replicas:
-            raise SyncError(Code.SOURCE_SERVER_ID, server_id=server_id, address=self._address.label)
 
     def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, Position, tuple[SourceTable, ...]]:
         """A start, a place in the binlog, and the schemas that apply there: they were the same before and after it was
@@ -374,13 +355,8 @@ class _Inspection:
             raise unreachable(self._address, str(error)) from error
 
     def _stream(self, position: Position) -> BinlogStream:
-        options = StreamOptions(server_id=_random_id(), heartbeat=PROBE_SECOND / 10)
+        options = StreamOptions(server_id=random_id(), heartbeat=PROBE_SECOND / 10)
         return BinlogStream(self._address, options, position)
-
-
-def _random_id() -> int:
-    """Of a replica that disappears in a moment; users choose smaller ones."""
-    return secrets.randbelow(1 << 31) + (1 << 31) - 1
 
 
 def _is_end(start: str, position: Position) -> bool:

@@ -12,7 +12,16 @@ from typing import Any, Final, Literal, get_args
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.property import Property, filled, given, one_of, whole, wrong_property
+from syncmgr.job.property import (
+    Property,
+    filled,
+    given,
+    one_of,
+    refuse_elsewhere,
+    refuse_fixed,
+    whole,
+    wrong_property,
+)
 from syncmgr.job.source import BINLOG, SNAPSHOT, Can, Caveat
 from syncmgr.job.tls import FILES, SSL_MODES, SslMode, Tls, completed, unfit
 from syncmgr.job.types.folding import folded_name
@@ -80,6 +89,27 @@ _HOST: Final = re.compile(
 Cascades = Literal["refuse", "accept"]
 OF_REPLICA: Final = ("snapshot.ssl", *(f"snapshot.{file}" for file in FILES))
 CASCADES: Final[tuple[Cascades, ...]] = get_args(Cascades)
+# Properties that SET SOURCE changes, and the fields that have them.
+_PLACE: Final = {  # where the password goes, and what must be proved there
+    "mysql.host": "host",
+    "mysql.port": "port",
+    "mysql.ssl": "ssl",
+    "mysql.ssl_ca": "ssl_ca",
+    "snapshot.host": "snapshot_host",
+    "snapshot.ssl": "snapshot_ssl",
+    "snapshot.ssl_ca": "snapshot_ssl_ca",
+}
+_CHANGING: Final = {
+    **_PLACE,
+    "mysql.user": "user",
+    "mysql.password": "password",
+    "mysql.server_id": "server_id",
+    "mysql.ssl_cert": "ssl_cert",
+    "mysql.ssl_key": "ssl_key",
+    "snapshot.ssl_cert": "snapshot_ssl_cert",
+    "snapshot.ssl_key": "snapshot_ssl_key",
+}
+_FIELDS: Final = {**_CHANGING, "start": "start", "unlogged_cascades": "unlogged_cascades"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,6 +232,18 @@ class MysqlDescription:
         that jobs of several frontends do not collide, and the same after every restart.
         """
         return self.server_id or 1 + zlib.crc32(token.encode()) % (2**32 - 2)
+
+    def told(self) -> dict[str, str]:
+        """Its properties of FROM BINLOG."""
+        return {"type": "mysql"} | {name: str(getattr(self, field)) for name, field in _FIELDS.items()}
+
+    def altered(self, told: Mapping[str, str]) -> "MysqlDescription":
+        """With what SET SOURCE says."""
+        refuse_fixed(told, PROPERTIES, _CHANGING)
+        made = described({**self.told(), **told})
+        moves = any(getattr(made, field) != getattr(self, field) for field in _PLACE.values())
+        refuse_elsewhere(told, "mysql.password", stored=self.password, moves=moves)
+        return made
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)

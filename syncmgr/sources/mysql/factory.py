@@ -17,6 +17,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql import new_server
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures
 from syncmgr.sources.mysql.ahead import named_ahead
 from syncmgr.sources.mysql.binlog.router import Limits
@@ -61,6 +62,32 @@ def inspect(
         read = _replica(source, connect_timeout)
         return facts if read is None else replace(facts, start=start_at(read, address, facts.tables, facts.server))
     raise AssertionError("the last one returned or raised")
+
+
+def check_continues(
+    source: MysqlDescription, start: Position, tables: Sequence[Table], *, server_id: int, connect_timeout: float
+) -> None:
+    """Whether a job that has read up to `start` can go on: with each server that can be reached, and at least one can.
+    `server_id`: 0 if it may be that of the job already. Raises SyncError.
+    """
+    addresses = _addresses(source, connect_timeout)
+    reached, unreachable = list[MysqlAddress](), list[SyncError]()
+    for address in addresses:
+        try:
+            reason = new_server.check_continues(address, start, tables, server_id)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE:
+                raise
+            unreachable.append(error)
+            continue
+        if len(addresses) > 1 and reason is not None:
+            raise wrong_property("mysql.host", source.host, reason)
+        reached.append(address)
+    if not reached:
+        raise unreachable[-1]
+    read = _replica(source, connect_timeout)
+    if read is not None:
+        start_at(read, reached[0], (), start.server)
 
 
 def _refuse_unlogged(facts: SourceFacts, address: str) -> None:

@@ -68,6 +68,16 @@ class MysqlServers:
             self.description, tables, connect_timeout=self.connect_timeout, locking=self.locking, locked=locked
         )
 
+    def check_continues(self, before: SourceDescription, start: Position, tables: Sequence[Table]) -> None:
+        known = isinstance(before, MysqlDescription) and before.server_id == self.description.server_id
+        factory.check_continues(
+            self.description,
+            start,
+            tables,
+            server_id=0 if known else self.description.server_id,
+            connect_timeout=self.connect_timeout,
+        )
+
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
         return factory.survey(self.description, patterns, connect_timeout=self.connect_timeout)
 

@@ -45,6 +45,7 @@ def refusal(console: Running, sql: str) -> tuple[int, str]:
         (CREATE.replace("CREATE", "EXPLAIN").format(name="late"), 1044),
         ("ALTER SYNC JOB demo.one ADD TABLE FROM shop.items INTO orders", Code.UNKNOWN_JOB.number),
         ("ALTER SYNC JOB demo.one RESYNC TABLE shop.orders", Code.UNKNOWN_JOB.number),
+        ('ALTER SYNC JOB demo.one SET SOURCE ("mysql.user" = "repl")', Code.UNKNOWN_JOB.number),
     ],
 )
 @pytest.mark.parametrize("end", ["REVOKE ALL ON demo.* FROM alice", "DROP USER alice"])
@@ -68,6 +69,18 @@ def test_a_right_counts_when_the_source_has_answered(console: Running, sql: str,
         go_on.set()
         assert asked.result(HANG_SECOND)[0] == (Code.INTERRUPTED.number if end.startswith("DROP") else number)
     assert list(console.frontend.jobs.rows.values()) == before
+
+
+def test_a_source_is_set_by_who_may_create_the_job(console: Running) -> None:
+    """Its targets hold what the new server says: LOAD_PRIV on the job, which is enough to pause it, is not enough."""
+    sql = 'ALTER SYNC JOB demo.one SET SOURCE ("mysql.password" = "tell no one")'
+    assert refusal(console, sql)[0] == Code.UNKNOWN_JOB.number
+    console.ask("GRANT LOAD_PRIV ON JOB demo.one TO alice")
+    console.ask("PAUSE SYNC JOB demo.one", **ALICE)
+    assert refusal(console, sql)[0] == Code.DATABASE_DENIED.number
+    console.ask("GRANT LOAD_PRIV ON demo.* TO alice")
+    console.ask(sql, **ALICE)
+    assert console.frontend.jobs.rows["demo", "one"][6].endswith('("mysql.password" = "******")')
 
 
 @pytest.mark.parametrize(("grant", "named"), [("LOAD_PRIV ON JOB other.secret", True), ("LOAD_PRIV ON other.t", False)])

@@ -163,6 +163,7 @@ class House:
             inspect=self.inspect,
             survey=self.survey,
             check_exact=lambda *_: None,
+            check_continues=lambda *_: None,
             binlog=self,
             new_run=self.new_run,
             drop_staged=lambda _: None,

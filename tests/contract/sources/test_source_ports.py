@@ -4,8 +4,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pytest
 
@@ -15,6 +16,7 @@ from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.handshake import never
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.kind import MYSQL
 from syncmgr.sources.port import Source, SourceRows, SourceTables
@@ -28,11 +30,13 @@ from tests.support.servers.mysql import PASSWORD, MysqlServer
 pytestmark = pytest.mark.mysql
 
 Row = Mapping[str, Any]
+UNKNOWN: Final = "ffffffff-ffff-11f1-83c3-02fc00000001:1-3"  # transactions of no server
 
 
 class Bench(Protocol):
     """A source with one database of the test's own."""
 
+    about: SourceDescription
     source: Source
     db: str
 
@@ -54,6 +58,7 @@ class InFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         (folder / "changes.jsonl").touch()
+        self.about: SourceDescription = MemoryDescription(folder=str(folder))
         self.source: Source = MemoryServer(MemoryDescription(folder=str(folder)))
 
     def create(self, *names: str) -> None:
@@ -87,8 +92,8 @@ class OnServer:
     def __init__(self, server: MysqlServer, db: str) -> None:
         self._server, self.db = server, db
         told = {"type": "mysql", "mysql.host": "127.0.0.1", "mysql.port": str(server.port)}
-        of = MYSQL.described({**told, "mysql.user": "repl", "mysql.password": PASSWORD})
-        self.source: Source = MYSQL.source(of, settings.read_bytes(b"", Path("fe.conf")))
+        self.about: SourceDescription = MYSQL.described({**told, "mysql.user": "repl", "mysql.password": PASSWORD})
+        self.source: Source = MYSQL.source(self.about, settings.read_bytes(b"", Path("fe.conf")))
 
     def create(self, *names: str) -> None:
         self._server.run(
@@ -171,6 +176,19 @@ def test_a_survey_has_the_tables_of_its_databases(bench: Bench) -> None:
     assert {table for table in tables.survey([bench.db]) if table[0] == bench.db} == {(bench.db, "a"), (bench.db, "b")}
     assert tables.survey(["no_such_database"]) == {}
     assert tables.survey([bench.db])[bench.db, "a"].name == "a"
+
+
+def test_a_job_goes_on_where_its_history_is(bench: Bench) -> None:
+    """And not where that has not come as far as the job; a table that is not there any more is no obstacle."""
+    bench.create("a")
+    bench.write("a", 1)
+    end = tables_of(bench).end()
+    bench.write("a", 2)
+    bench.source.check_continues(bench.about, end, [(bench.db, "a"), (bench.db, "gone")])
+    beyond = replace(end, offset=end.offset + 100_000, gtids=end.gtids and f"{end.gtids},{UNKNOWN}")
+    with pytest.raises(SyncError) as refused:
+        bench.source.check_continues(bench.about, beyond, [(bench.db, "a")])
+    assert refused.value.code is Code.SOURCE_POSITION_LOST
 
 
 def test_the_end_moves_with_each_transaction(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.property import Property, filled
+from syncmgr.job.property import Property, filled, refuse_fixed
 from syncmgr.job.source import BINLOG, SNAPSHOT, Can, Caveat
 
 PROPERTIES = (
@@ -75,6 +75,13 @@ class MemoryDescription:
 
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:
         return ()
+
+    def told(self) -> dict[str, str]:
+        return {"type": "memory", "memory.folder": self.folder, "start": self.start}
+
+    def altered(self, told: Mapping[str, str]) -> "MemoryDescription":
+        refuse_fixed(told, PROPERTIES, ["memory.folder"])
+        return described(self.told() | told)
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)

@@ -56,6 +56,11 @@ class MemoryServer:
         keys = tuple((tuple(each.name for each in table.columns if each.key),) for table in found)
         return Facts(start=self.folder.end(), tables=found, unique_keys=keys, server_time=time.time())
 
+    def check_continues(self, before: SourceDescription, start: Position, tables: Sequence[Table]) -> None:
+        if self.folder.end().offset < start.offset:
+            where = {"position": start.offset, "address": self.description.folder}
+            raise SyncError(Code.SOURCE_POSITION_LOST, **where, reason="it is shorter")
+
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
         return {
             table: Found(db=table[0], name=table[1], rows=len(self.folder.rows(schema)))

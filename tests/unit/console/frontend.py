@@ -25,6 +25,7 @@ from syncsql import (
     ExplainSync,
     JobAlteration,
     Name,
+    SetSource,
 )
 from tests.support.until import HANG_SECOND
 
@@ -83,6 +84,11 @@ class FakeJobs:
         self.wait()
         allowed()
         self.rows[self._key(node.job, db)][6] = node.sql()
+
+    def set_source(self, node: SetSource, db: str | None, allowed: Allowed) -> None:
+        self.wait()
+        allowed()
+        self.rows[self._key(node.job, db)][6] = node.masked().sql()
 
     def add_tables(self, node: AddTables, db: str | None, allowed: Allowed) -> tuple[Diagnostic, ...]:
         self.wait()

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 
 import syncsql
-from syncmgr.control.statement_text import lacked, only, pattern_of, patterns, renamed, with_channels, without
+from syncmgr.control.statement_text import lacked, moved, only, pattern_of, patterns, renamed, with_channels, without
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
-from syncsql import AddTables, CreateSync
-from tests.unit.job.factories import make_channel, make_job, with_history
+from syncsql import AddTables, CreateSync, SetSource
+from tests.unit.job.factories import make_canal, make_channel, make_job, with_history
 
 BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "***")'
 
@@ -31,6 +31,33 @@ def test_a_job_that_is_renamed_prints_its_new_name() -> None:
     assert job.name == "it`s"
     assert job.statement.startswith("CREATE SYNC `demo`.`it``s` (\n  FROM `shop`.`orders` INTO `orders`\n)")
     assert "***" in job.statement
+
+
+def set_source(job: SyncJob, told: str) -> SyncJob:
+    [parsed] = syncsql.parse(f"ALTER SYNC JOB job1 SET SOURCE ({told})")
+    assert isinstance(parsed.statement, SetSource)
+    return moved(job, parsed.statement)
+
+
+def test_a_job_prints_its_new_source() -> None:
+    """What was not named stays, and no password is in it."""
+    job = set_source(job_of("FROM shop.orders INTO orders"), '"mysql.host" = "db2", "mysql.password" = "new one"')
+    assert '"mysql.host" = "db2"' in job.statement
+    assert '"mysql.user" = "repl"' in job.statement
+    assert "new one" not in job.statement
+    assert job.source.told()["mysql.password"] == "new one"
+
+
+def test_a_job_prints_one_way_to_its_canal() -> None:
+    """CREATE SYNC would refuse both."""
+    told = '"canal.server.ip" = "c1", "canal.server.port" = "1", "canal.destination" = "d", "canal.username" = ""'
+    text = f'CREATE SYNC demo.job1 (FROM s.t INTO t (id)) FROM BINLOG ("type" = "canal", {told}, "canal.password" = "")'
+    job = set_source(
+        make_job(statement=text, source=make_canal()), '"canal.zk.servers" = "zk:2181", "canal.password" = "new"'
+    )
+    assert "canal.server" not in job.statement
+    assert '"canal.zk.servers" = "zk:2181"' in job.statement
+    assert '"canal.username" = ""' in job.statement
 
 
 def test_what_joins_is_printed_behind_the_rest() -> None:

@@ -12,6 +12,7 @@ from syncmgr.config.settings import find, parse
 from syncmgr.errors import Code
 from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.job_properties import JOB_PROPERTIES
+from syncmgr.sources.registry import KINDS
 
 TESTS: Final = Path(__file__).parents[2]
 ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
@@ -33,7 +34,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_SERVER_ID: SOURCE + "another_replica_of_the_same_id_is_ended",
     Code.SOURCE_SCHEMA: SOURCE + "columns_that_were_altered_unseen_are_read_anew",
     Code.SOURCE_TLS: TLS + "a_source_proves_who_it_is_on_every_way",
-    Code.SOURCE_CLEAR_PASSWORD: TLS + "a_user_of_a_directory_comes_with_a_new_job",
+    Code.SOURCE_CLEAR_PASSWORD: TLS + "a_user_of_a_directory_is_proved_the_server",
     Code.PEM_FILE: TLS + "a_source_proves_who_it_is_on_every_way",
     Code.SOURCE_TOO_LARGE: SOURCE + "a_transaction_that_is_too_large_comes_by_a_setting",
     Code.SOURCE_ANSWER: SOURCE + "somebody_else_at_the_address_passes",
@@ -229,8 +230,8 @@ SETS: Final = sorted(
 
 @pytest.mark.parametrize(("name", "value"), SETS)
 def test_what_is_to_be_set_can_be_typed(name: str, value: str) -> None:
-    """As it stands there: a property of the job with a value that it may have."""
-    known = {each.name for each in JOB_PROPERTIES}
+    """As it stands there: a property of the job, or of its source, with a value that it may have."""
+    known = {each.name for each in (*JOB_PROPERTIES, *(each for kind in KINDS.values() for each in kind.properties))}
     assert name in known or find(name).job
     if name not in known:
         parse(find(name), value)

@@ -225,3 +225,52 @@ def test_the_server_id_is_as_told_or_the_job_s_own() -> None:
     assert derived == make_source(host="db2").id_for("token-1")
     assert derived != make_source().id_for("token-2")
     assert 0 < derived < 2**32
+
+
+def test_a_source_is_reached_in_another_way() -> None:
+    """What is not named stays as it was; a login may change alone."""
+    source = source_of(GIVEN | {"start": "latest", "unlogged_cascades": "accept", "mysql.ssl": "required"})
+    assert source.altered({"mysql.user": "other"}) == replace(source, user="other")
+    moved = source.altered({"mysql.host": "db2,db3:3307", "mysql.port": "3308", "mysql.password": "new"})
+    assert moved == replace(source, host="db2,db3:3307", port=3308, password="new")
+    assert source_of(source.told()) == source
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (
+            {"start": "earliest"},
+            "Property 'start' cannot be 'earliest': SET SOURCE does not change it, but mysql",
+        ),
+        ({"type": "canal"}, "Property 'type' cannot be 'canal': SET SOURCE does not change it"),
+        ({"mysql.hots": "x"}, "Unknown property 'mysql.hots' in SET SOURCE; did you mean 'mysql.host'?"),
+        ({"mysql.port": "0"}, "Property 'mysql.port' cannot be '0'"),
+        ({"mysql.host": "evil"}, "Property 'mysql.password' is missing in SET SOURCE; it must be given again where"),
+        ({"mysql.port": "3307"}, "Property 'mysql.password' is missing"),
+        ({"mysql.ssl": "disabled"}, "Property 'mysql.password' is missing"),
+        ({"snapshot.host": "evil"}, "Property 'mysql.password' is missing"),
+    ],
+)
+def test_what_would_be_another_job_or_another_reader_of_the_password_is_refused(
+    told: dict[str, str], message: str
+) -> None:
+    """Whoever may alter a job need not know its password, and makes it known to nobody."""
+    with pytest.raises(SyncError, match="^" + message.replace("?", r"\?")) as caught:
+        source_of(GIVEN).altered(told)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_server_of_canal_stands_in_place_of_a_cluster() -> None:
+    """And a cluster in place of a server; the stored password goes to neither."""
+    server = source_of(CANAL)
+    cluster = server.altered({"canal.zk.servers": "zk1:2181"})
+    assert isinstance(cluster, CanalDescription)
+    assert (cluster.host, cluster.port, cluster.zk_servers) == ("", 0, "zk1:2181")
+    assert cluster.altered({"canal.server.ip": "127.0.0.1", "canal.server.port": "11111"}) == server
+    assert source_of(cluster.told()) == cluster
+    guarded = source_of(CANAL | {"canal.password": "s3cret"})
+    with pytest.raises(SyncError, match=r"'canal\.password' is missing"):
+        guarded.altered({"canal.server.ip": "evil"})
+    with pytest.raises(SyncError, match=r"'canal\.destination' cannot be 'other'"):
+        guarded.altered({"canal.destination": "other"})

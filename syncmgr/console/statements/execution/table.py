@@ -27,6 +27,7 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.AddTables: jobs.change,
     sql.LeaveTable: jobs.change,
     sql.ResyncTable: jobs.change,
+    sql.SetSource: jobs.change,
     sql.SettleDdl: jobs.change,
     sql.PauseSync: jobs.change,
     sql.ResumeSync: jobs.change,
