@@ -52,6 +52,15 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         between(0.1, 600),
     ),
     Setting(
+        "binlog_warn_second",
+        86400,
+        "seconds",
+        "Msg warns (20147) if what a job reads next may be purged from the binlog of its source within this time; 0: "
+        "never.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
         "source_lock_wait_second",
         1,
         "seconds",

@@ -25,7 +25,7 @@ from syncmgr.control.present_text import present_text
 from syncmgr.control.running.job_lives import JobLives, StartRun
 from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.control.running.new_tables import Binlog, NewTables
-from syncmgr.control.showing import Showing
+from syncmgr.control.showing import Showing, ShownBinlogs
 from syncmgr.control.statement_text import refuse_many, refuse_on_source
 from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, SyncRequest
 from syncmgr.control.wanted_tables import WantedTables, is_wide
@@ -90,6 +90,7 @@ class Jobs:
         max_jobs_per_account: Callable[[], int],
         source_files_dir: str,
         chunk_rows: Callable[[Mapping[str, str]], int],
+        retained: ShownBinlogs,
     ) -> None:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store, self._catalog, self._chunk_rows, self._files_dir = store, catalog, chunk_rows, source_files_dir
@@ -103,7 +104,7 @@ class Jobs:
         self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
         self.runs = LiveRuns(store.jobs)
         self._readers = OneReader(self.runs.changing, lambda: store.jobs.all(live=True))
-        self._showing = Showing(store, upkeep, upkeep_failure, self.runs.of, self.runs.trouble_of)
+        self._showing = Showing(store, upkeep, upkeep_failure, self.runs.of, self.runs.trouble_of, retained)
         self._new_tables = NewTables(store, catalog, binlog, self._joining, self.runs)
         self.lives = JobLives(
             jobs=store.jobs,

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from syncmgr.control.statement_text import lacked
+from syncmgr.errors import SyncError
 from syncmgr.job.channel.channel_state import Standing
 from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import Backlog
@@ -95,6 +96,16 @@ class _Seen(NamedTuple):
     refused: dict[str, dict[str, Fact]]
 
 
+class ShownBinlogs(Protocol):
+    """What the sources of jobs have kept when they were last asked."""
+
+    def left(self, job: SyncJob) -> float | None:
+        """Seconds until what the job reads next may be purged; None: never by itself, or not known."""
+
+    def warning(self, job: SyncJob, left: float | None) -> SyncError | None:
+        """If that is too little."""
+
+
 class Showing:
     """Reads at each call. Safe to use from any thread."""
 
@@ -105,6 +116,7 @@ class Showing:
         upkeep_failure: Callable[[str, str], str | None],
         run_of: Callable[[JobId], ShownRun | None],
         trouble_of: Callable[[JobId], FailMsg | None],
+        retained: ShownBinlogs,
     ) -> None:
         """`upkeep_failure`: of a target, None: there is none. `run_of`: a job's run, None: it does not run.
         `trouble_of`: what a run is retrying, if that could not be stored.
@@ -112,6 +124,7 @@ class Showing:
         self._store = store
         self._upkeep, self._upkeep_failure = upkeep, upkeep_failure
         self._run_of, self._trouble_of = run_of, trouble_of
+        self._retained = retained
 
     def _seen(self, jobs: Sequence[SyncJob]) -> Iterator[_Seen]:
         """In their order; without jobs that are no longer stored."""
@@ -142,11 +155,13 @@ class Showing:
 
     def _row(self, seen: _Seen) -> tuple[str | None, ...]:
         job, figures, facts, tables, refused = seen
+        left = self._retained.left(job)
         status = status_json(
             figures,
             tables=tables,
             synced=synced_until(tables),
             lag=lag_second(tables),
+            binlog_left=left,
             needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),
@@ -155,7 +170,8 @@ class Showing:
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
             refused=refused,
         )
-        return show_row(job, status, is_ending=self._run_of(job.id) is not None)
+        warning = self._retained.warning(job, left)
+        return show_row(job, status, is_ending=self._run_of(job.id) is not None, warning=warning)
 
     def _upkeep_facts(self, db: str, target: str) -> dict[str, str | None]:
         return upkeep_facts(self._upkeep.upkeep_log(db, target), self._upkeep_failure(db, target))

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
-from syncmgr.job.show_sync import WantedRows, channel_row, ddl_row, snapshot_row
+from syncmgr.job.show_sync import SHOW_COLUMNS, WantedRows, channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables
 from syncmgr.meta.epochs import StoredEpoch
@@ -21,6 +21,7 @@ from syncmgr.meta.store import Store
 
 Row = tuple[object, ...]
 EVERYTHING: Final = WantedRows()
+STATUS: Final = SHOW_COLUMNS.index("Status")
 
 TABLES: Final = (
     "sync_jobs",
@@ -56,7 +57,7 @@ class History:
             case "sync_jobs":
                 by_id = {str(job.id): job for job in jobs}
                 shown = self._jobs.show(None, by_id)
-                return [(*_name(by_id[str(row[0])]), *row[2:]) for row in shown]
+                return [(*_name(by_id[str(row[0])]), *row[2:], *_figures(str(row[STATUS]))) for row in shown]
             case "sync_channels":
                 return list(self._channels(jobs))
             case "sync_epochs":
@@ -154,6 +155,12 @@ def _tables(
 ) -> Iterator[tuple[SyncJob, TableOverview]]:
     """Without those of jobs that are no longer stored."""
     return ((job, table) for job in jobs for table in overviews.get(job.id, ()))
+
+
+def _figures(status: str) -> Row:
+    """Those that have a column of their own besides Status."""
+    told = json.loads(status)
+    return (told.get("binlog_left_second"),)
 
 
 def _name(job: SyncJob) -> tuple[int, str, str]:

@@ -81,6 +81,11 @@ TABLES_STOPPED = Row(
     "HY000",
     "{count} tables are no longer read, while the other tables of the job continue: {tables}; of '{table}': {reason}",
 )
+SOURCE_PURGES_SOON = Row(
+    20147,
+    "HY000",
+    "What the job reads next may be purged from the binlog of {address} in {left}, and its changes are then lost; let the job read on before, or SET GLOBAL binlog_expire_logs_seconds to more",
+)
 SOURCE_UNLOGGED = Row(
     20160,
     "HY000",

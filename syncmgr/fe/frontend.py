@@ -18,6 +18,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.console.login.tls import publish_certificate
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.jobs import Jobs
+from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.control.running.scheduler import Scheduler
 from syncmgr.control.sync_tables import History
 from syncmgr.control.upkeep import EXPIRY, UPKEEP, TargetUpkeep
@@ -42,6 +43,7 @@ from syncmgr.sources.registry import KINDS
 
 REPLACED: Final = 3  # exit status
 OUTPUT: Final = "output"
+BINLOGS: Final = "binlogs"
 
 log = logging.getLogger(__package__)
 
@@ -73,15 +75,17 @@ class Frontend:
             lambda job_id: self.jobs.runs.recovers(job_id),  # noqa: PLW0108 - there are no jobs yet
             lambda: settings.seconds("consistent_point_keep_second"),
         )
-        self.jobs = self._jobs(upkeep)
+        sources = Sources(settings)
+        retained = RetainedBinlogs(store, sources.retained, lambda: settings.number("binlog_warn_second"))
+        self.jobs = self._jobs(upkeep, sources, retained)
         self.history = History(store, self.jobs, self.lake.tables)
-        self._scheduler = self._scheduled(upkeep)
+        self._scheduler = self._scheduled(upkeep, retained)
         self.alerts = Alerts(settings, store.alerts)
         limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
         self._doors = Doors(self, settings, limits, Sampler(self._measuring().sample, self.alerts.heard))
 
-    def _jobs(self, upkeep: TargetUpkeep) -> Jobs:
-        settings, sources, store = self._settings, Sources(self._settings), self._metadata.store
+    def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs) -> Jobs:
+        settings, store = self._settings, self._metadata.store
         runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool)
         return Jobs(
             store=store,
@@ -100,6 +104,7 @@ class Frontend:
             max_jobs=lambda: settings.number("max_jobs"),
             max_jobs_per_account=lambda: settings.number("max_jobs_per_account"),
             source_files_dir=str(settings.folder("source_files_dir")) if settings.text("source_files_dir") else "",
+            retained=retained,
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
 
@@ -108,11 +113,11 @@ class Frontend:
         engines = {"lake": lambda: self.lake.serves, "queries": lambda: self.queries.pid is not None}
         return Measuring(jobs=self.jobs.samples, spark_up=engines, folders=folders)
 
-    def _scheduled(self, upkeep: TargetUpkeep) -> Scheduler:
+    def _scheduled(self, upkeep: TargetUpkeep, retained: RetainedBinlogs) -> Scheduler:
         return Scheduler(
             self._tick,
             self._settings.seconds("sync_checker_interval_second"),
-            {UPKEEP: upkeep.upkeep, EXPIRY: upkeep.expire, OUTPUT: log_output.bound},
+            {UPKEEP: upkeep.upkeep, EXPIRY: upkeep.expire, OUTPUT: log_output.bound, BINLOGS: retained.look},
             self._settings.seconds("upkeep_interval_second"),
         )
 

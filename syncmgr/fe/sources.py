@@ -15,6 +15,7 @@ from syncmgr.job.channel.patterns import Found, Pattern
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import SourceDescription
+from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import registry
@@ -36,6 +37,10 @@ class Sources:
     ) -> None:
         """Whether a job that has read `before` up to `start` can go on with `source`. Raises SyncError."""
         registry.source(source, self._settings).check_continues(before, start, tables)
+
+    def retained(self, source: SourceDescription, starts: Sequence[Position]) -> Sequence[Retained] | None:
+        """Of each place, how long what follows it stays there; None: the source does not show it."""
+        return registry.source(source, self._settings).retained(starts)
 
     def survey(self, source: SourceDescription, patterns: Sequence[str]) -> Mapping[Table, Found]:
         """The tables whose databases match."""

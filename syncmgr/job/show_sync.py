@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from syncmgr.errors import SyncError
 from syncmgr.job.channel.channel_state import ChannelState, Shown
 from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.failure import time_text
@@ -248,6 +249,7 @@ def status_json(
     tables: Sequence[TableOverview],
     synced: float | None,
     lag: float | None,
+    binlog_left: float | None,
     needs_operator: bool,
     server: str | None,
     paused: Mapping[str, str | int | None],
@@ -257,6 +259,7 @@ def status_json(
     refused: Mapping[str, Mapping[str, Fact]],
 ) -> str:
     """The Status column. `server`: the one that is read now. `paused`: see pause_facts.
+    `binlog_left`: seconds until what it reads next may be purged at the source, None: never by itself, or not known.
     `synced`: the source time up to which the oldest of its tables is complete, `lag`: seconds since.
     `upkeep`: by target table, when each kind ran last, and why it fails.
     `index`: by target table with a key, how its key index stands.
@@ -275,6 +278,7 @@ def status_json(
         "dead_letters": figures.dead_letters,
         "synced_until": _time(synced),
         "lag_second": None if lag is None else round(lag, 3),
+        "binlog_left_second": None if binlog_left is None else round(binlog_left),
         "needs_operator": needs_operator,
         **paused,
         "stopped": stopped_facts(tables),
@@ -287,8 +291,12 @@ def status_json(
     return json.dumps(facts, ensure_ascii=False)
 
 
-def show_row(job: SyncJob, status: str, *, is_ending: bool = False) -> tuple[str | None, ...]:
-    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS. `is_ending`: its last run has yet to end."""
+def show_row(
+    job: SyncJob, status: str, *, is_ending: bool = False, warning: SyncError | None = None
+) -> tuple[str | None, ...]:
+    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS. `is_ending`: its last run has yet to end. `warning`: of
+    what is yet to come.
+    """
     return (
         str(job.id),
         job.name,
@@ -301,14 +309,16 @@ def show_row(job: SyncJob, status: str, *, is_ending: bool = False) -> tuple[str
         _time(job.last_start_at),
         _time(job.last_stop_at),
         _time(job.finished_at),
-        _msg(job, is_ending=is_ending),
+        _msg(job, is_ending=is_ending, warning=warning),
     )
 
 
-def _msg(job: SyncJob, *, is_ending: bool) -> str | None:
+def _msg(job: SyncJob, *, is_ending: bool, warning: SyncError | None) -> str | None:
     if job.state is JobState.PENDING and is_ending:
         return WAITS
-    return None if job.fail is None else job.fail.text
+    told = [] if job.fail is None else [job.fail.text]
+    told += [] if warning is None else [f"{warning} (warning {warning.code.number})"]
+    return "; ".join(told) or None
 
 
 def ddl_row(record: DdlRecord) -> tuple[str, ...]:

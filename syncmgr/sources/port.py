@@ -20,6 +20,7 @@ from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import SourceReader
 from syncmgr.job.snapshot.handshake import Locked
 from syncmgr.job.source import SourceDescription
+from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.types.schema import SourceTable
 
 Table = tuple[str, str]
@@ -194,6 +195,9 @@ class Source(Protocol):
         """Whether a job that has read `before` up to `start` can go on here, as far as it can be known without reading
         on. `tables`: those that it reads. Raises SyncError for anything that forbids it.
         """
+
+    def retained(self, starts: Sequence[Position], /) -> Sequence[Retained] | None:
+        """Of each place, how long what follows it stays; None: such a source does not show it. Raises SyncError."""
 
     @property
     def rows(self) -> SourceRows | None: ...

@@ -40,6 +40,9 @@ class CanalDestination:
         """
         self.inspect(())
 
+    def retained(self, _starts: Sequence[Position]) -> None:
+        """Only the server that canal reads shows it."""
+
     def stream(self, _token: str, retry: Retry) -> factory.OpenCanal:
         return factory.OpenCanal(
             description=self.description,

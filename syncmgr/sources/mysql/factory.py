@@ -16,6 +16,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
 from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.handshake import Locked, never
+from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import new_server
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures
@@ -24,6 +25,7 @@ from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscription import subscriptions
 from syncmgr.sources.mysql.check import SourceFacts, inspect_server
 from syncmgr.sources.mysql.description import MysqlDescription
+from syncmgr.sources.mysql.retained_files import retained_on
 from syncmgr.sources.mysql.server import exact_point
 from syncmgr.sources.mysql.server.list_tables import found_on
 from syncmgr.sources.mysql.server.replica import start_at
@@ -88,6 +90,27 @@ def check_continues(
     read = _replica(source, connect_timeout)
     if read is not None:
         start_at(read, reached[0], (), start.server)
+
+
+def retained(
+    source: MysqlDescription, starts: Sequence[Position], *, connect_timeout: float, read_timeout: float
+) -> list[Retained]:
+    """Each place is one in the files of the server that was read up to there, if that is one of the source's.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_GRANT_MISSING.
+    """
+    found = list[Retained]()
+    addresses = _addresses(source, connect_timeout)
+    for address in addresses:
+        try:
+            answer = retained_on(address, starts, read_timeout)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE or (address is addresses[-1] and not found):
+                raise
+            continue
+        pairs = zip(found, answer, strict=True) if found else ((each, each) for each in answer)
+        found = [one if one.left_second is not None else other for one, other in pairs]
+    return found
 
 
 def _refuse_unlogged(facts: SourceFacts, address: str) -> None:

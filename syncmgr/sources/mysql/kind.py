@@ -15,6 +15,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import SourceDescription
+from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql import description, factory
 from syncmgr.sources.mysql.address import Locking
@@ -76,6 +77,11 @@ class MysqlServers:
             tables,
             server_id=0 if known else self.description.server_id,
             connect_timeout=self.connect_timeout,
+        )
+
+    def retained(self, starts: Sequence[Position]) -> Sequence[Retained]:
+        return factory.retained(
+            self.description, starts, connect_timeout=self.connect_timeout, read_timeout=self.read_timeout
         )
 
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:

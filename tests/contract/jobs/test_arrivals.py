@@ -16,6 +16,7 @@ import syncsql
 from syncmgr.control import statement_text
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.new_tables import LOOK_SECOND
+from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import Shadow
@@ -164,6 +165,7 @@ class House:
             survey=self.survey,
             check_exact=lambda *_: None,
             check_continues=lambda *_: None,
+            retained=RetainedBinlogs(store, lambda *_: None, lambda: 0.0),
             binlog=self,
             new_run=self.new_run,
             drop_staged=lambda _: None,

@@ -61,6 +61,9 @@ class MemoryServer:
             where = {"position": start.offset, "address": self.description.folder}
             raise SyncError(Code.SOURCE_POSITION_LOST, **where, reason="it is shorter")
 
+    def retained(self, _starts: Sequence[Position]) -> None:
+        """It keeps everything."""
+
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
         return {
             table: Found(db=table[0], name=table[1], rows=len(self.folder.rows(schema)))

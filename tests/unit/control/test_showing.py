@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.control.showing import Showing
 from syncmgr.control.sync_tables import History
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
@@ -36,7 +37,8 @@ class House:
         self.store = store
         self.asked = 0
         upkeep: Any = SimpleNamespace(upkeep_log=lambda *_: (), index=lambda *_: INDEX)
-        self.showing = Showing(store, upkeep, lambda *_: None, lambda _: None, lambda _: None)
+        retained = RetainedBinlogs(store, lambda *_: None, lambda: 0.0)
+        self.showing = Showing(store, upkeep, lambda *_: None, lambda _: None, lambda _: None, retained)
         event.listen(store.database.engine, "before_cursor_execute", self._count)
 
     def _count(self, *_: object) -> None:

@@ -64,6 +64,9 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
     assert sorted(asked) == ["dropped", "orders"]
 
 
+STATUS = '{"binlog_left_second": 7}'
+
+
 def test_only_the_jobs_that_are_wanted_are_computed() -> None:
     """A row of sync_jobs takes several questions to the metadata, and so do the tables of a job."""
     jobs = [make_job(id=number, name=f"job{number}") for number in (1, 2, 3)]
@@ -72,8 +75,8 @@ def test_only_the_jobs_that_are_wanted_are_computed() -> None:
 
     def show(_db: str | None, ids: Collection[str]) -> list[tuple[str, ...]]:
         asked.extend(ids)
-        return [(each, "job2", "MYSQL") for each in ids]
+        return [(each, "job2", "MYSQL", "RUNNING", "s.t->t", STATUS) for each in ids]
 
     history = History(store, SimpleNamespace(show=show), NO_LAKE)  # type: ignore[arg-type]
     rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
-    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL")])
+    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, 7)])

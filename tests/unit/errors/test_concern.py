@@ -4,7 +4,13 @@ from syncmgr.errors import Code
 from syncmgr.errors.concern import CONCERNS, Phase, Whom, is_of_one_table, whom
 
 OF_STATEMENTS = {  # among the numbers of sources and the lake: no job meets them
-    *(Code.SOURCE_XA_OPEN, Code.SOURCE_CASCADES, Code.SOURCE_UNNAMED, Code.SOURCE_UNKNOWN_TABLE),
+    *(
+        Code.SOURCE_XA_OPEN,
+        Code.SOURCE_CASCADES,
+        Code.SOURCE_UNNAMED,
+        Code.SOURCE_PURGES_SOON,
+        Code.SOURCE_UNKNOWN_TABLE,
+    ),
     *(Code.SOURCE_UNKNOWN_COLUMN, Code.RESYNC_COLUMNS, Code.QUERY_FAILED, Code.QUERIES_ENDED, Code.QUERY_TOO_BIG),
     *(Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME, Code.DATABASE_NOT_EMPTY, Code.DATABASE_HAS_VIEWS),
     *(Code.TARGET_OF_OTHERS, Code.FILES_KEPT),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import ChannelState, Shown
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import FailMsg, FailType
@@ -29,7 +30,7 @@ from tests.unit.job.factories import make_channel, make_job, make_source_table
 TABLE = TableOverview(
     channel=make_channel(), shown=Shown(state=ChannelState.STREAMING), synced_until=98.0, lag_second=2.0
 )
-SILENT = {"server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}, "refused": {}}
+SILENT = {"binlog_left": None, "server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}, "refused": {}}
 
 
 def status(figures: Figures, *tables: TableOverview, synced: float | None = None, **told: Any) -> dict[str, Any]:
@@ -55,6 +56,19 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
         "FinishTime": None,
         "Msg": None,
     }
+
+
+def test_a_warning_stands_beside_what_a_job_says() -> None:
+    """It is no error, and takes the place of none."""
+    warning = SyncError(Code.SOURCE_PURGES_SOON, address="db1:3306", left="2.0 hours")
+    job = make_job().on(JobEvent.STARTED, at=1.0)
+    told = show_row(job, "{}", warning=warning)[-1]
+    assert told is not None
+    assert "may be purged from the binlog of db1:3306 in 2.0 hours" in told
+    assert told.endswith("(warning 20147)")
+    failed = job.failed(SyncError(Code.INTERNAL, message="x"), FailType.RUN_FAIL, at=2.0)
+    assert failed.fail is not None
+    assert show_row(failed, "{}", warning=warning)[-1] == f"{failed.fail.text}; {told}"
 
 
 def test_a_job_that_is_pending_says_what_it_waits_for() -> None:
@@ -103,7 +117,7 @@ def test_status_is_json() -> None:
     upkeep = {"orders": upkeep_facts([SimpleNamespace(kind="fold", at=0.0), folded], "upkeep: no space")}
     snapshot = {"orders": {"phase": "snapshot", "rows": 3}}
     told = {"server": "db1:3306", "upkeep": upkeep, "index": index, "snapshot": snapshot}
-    assert status(figures, TABLE, synced=98.76543, lag=1.23457, **told) == {
+    assert status(figures, TABLE, synced=98.76543, lag=1.23457, binlog_left=3600.7, **told) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "torn": False,
         "server": "db1:3306",
@@ -114,6 +128,7 @@ def test_status_is_json() -> None:
         "dead_letters": 2,
         "synced_until": "1970-01-01 00:01:38",
         "lag_second": 1.235,
+        "binlog_left_second": 3601,
         "needs_operator": False,
         "stopped": {},
         "refused": {},

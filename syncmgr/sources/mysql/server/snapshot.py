@@ -159,12 +159,12 @@ class MysqlSnapshot:
         """
         with self._connected() as connection:
             server = Server(self._address, connection)
-            reason = _missing(connection, server, start)
+            reason = purged(connection, server, start)
             if reason is not None:
                 shown = start.gtids or f"{start.file}:{start.offset}"
                 address = self._address.label
                 raise SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=address, reason=reason)
-            return _kept_hours(connection)
+            return kept_hours(connection)
 
     @contextlib.contextmanager
     def _connected(self, address: MysqlAddress | None = None) -> Iterator[Connection]:
@@ -339,7 +339,7 @@ def _told(column: SourceColumn | None, other: SourceColumn | None) -> str:
     return f"{column.text}{charset}{'' if column.nullable else ' NOT NULL'}"
 
 
-def _missing(connection: Connection, server: Server, start: Position) -> str | None:
+def purged(connection: Connection, server: Server, start: Position) -> str | None:
     """Why the binlog does not reach back to a position."""
     if start.gtids and not server.mariadb:
         purged = query(connection, "SELECT @@global.gtid_purged gtids")[0]["gtids"]
@@ -353,7 +353,8 @@ def _missing(connection: Connection, server: Server, start: Position) -> str | N
     return None if start.file in files else f"the server has purged {start.file}"
 
 
-def _kept_hours(connection: Connection) -> float | None:
+def kept_hours(connection: Connection) -> float | None:
+    """For how long the server keeps its binlog; None: until it is purged by a statement."""
     names = "'binlog_expire_logs_seconds', 'expire_logs_days', 'binlog_expire_logs_auto_purge'"
     rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
     told = {row["Variable_name"]: row["Value"] for row in rows}
