@@ -52,6 +52,15 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         between(0.1, 600),
     ),
     Setting(
+        "binlog_check_second",
+        30.0,
+        "seconds",
+        "How often the source of a job is asked for how long it keeps what the job reads next, and how much that is "
+        "(binlog_left_second and lag_bytes of Status); once for all jobs of a source.",
+        at_least(1),
+        mutable=True,
+    ),
+    Setting(
         "binlog_warn_second",
         86400,
         "seconds",

@@ -102,6 +102,9 @@ class ShownBinlogs(Protocol):
     def left(self, job: SyncJob) -> float | None:
         """Seconds until what the job reads next may be purged; None: never by itself, or not known."""
 
+    def lag_bytes(self, job: SyncJob) -> int | None:
+        """Of its binlog from the job's place on; None: not known."""
+
     def warning(self, job: SyncJob, left: float | None) -> SyncError | None:
         """If that is too little."""
 
@@ -161,6 +164,7 @@ class Showing:
             tables=tables,
             synced=synced_until(tables),
             lag=lag_second(tables),
+            lag_bytes=self._retained.lag_bytes(job),
             binlog_left=left,
             needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,

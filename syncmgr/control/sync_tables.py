@@ -160,7 +160,7 @@ def _tables(
 def _figures(status: str) -> Row:
     """Those that have a column of their own besides Status."""
     told = json.loads(status)
-    return (told.get("binlog_left_second"),)
+    return told.get("binlog_left_second"), told.get("lag_bytes")
 
 
 def _name(job: SyncJob) -> tuple[int, str, str]:

@@ -76,7 +76,12 @@ class Frontend:
             lambda: settings.seconds("consistent_point_keep_second"),
         )
         sources = Sources(settings)
-        retained = RetainedBinlogs(store, sources.retained, lambda: settings.number("binlog_warn_second"))
+        retained = RetainedBinlogs(
+            store,
+            sources.retained,
+            warn_second=lambda: settings.number("binlog_warn_second"),
+            ask_second=lambda: settings.seconds("binlog_check_second"),
+        )
         self.jobs = self._jobs(upkeep, sources, retained)
         self.history = History(store, self.jobs, self.lake.tables)
         self._scheduler = self._scheduled(upkeep, retained)

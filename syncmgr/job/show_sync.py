@@ -249,6 +249,7 @@ def status_json(
     tables: Sequence[TableOverview],
     synced: float | None,
     lag: float | None,
+    lag_bytes: int | None,
     binlog_left: float | None,
     needs_operator: bool,
     server: str | None,
@@ -259,6 +260,7 @@ def status_json(
     refused: Mapping[str, Mapping[str, Fact]],
 ) -> str:
     """The Status column. `server`: the one that is read now. `paused`: see pause_facts.
+    `lag_bytes`: of the source's binlog that it has not committed when that was last asked, None: not known.
     `binlog_left`: seconds until what it reads next may be purged at the source, None: never by itself, or not known.
     `synced`: the source time up to which the oldest of its tables is complete, `lag`: seconds since.
     `upkeep`: by target table, when each kind ran last, and why it fails.
@@ -278,6 +280,7 @@ def status_json(
         "dead_letters": figures.dead_letters,
         "synced_until": _time(synced),
         "lag_second": None if lag is None else round(lag, 3),
+        "lag_bytes": lag_bytes,
         "binlog_left_second": None if binlog_left is None else round(binlog_left),
         "needs_operator": needs_operator,
         **paused,

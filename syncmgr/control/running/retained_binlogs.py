@@ -15,15 +15,14 @@ from syncmgr.job.source_history.retained import Retained, short_notice
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store
 
-ASK_SECOND: Final = 30.0  # between two questions to one source
 FAILED_SECOND: Final = 300.0  # after one that was not answered
 
 AskRetained = Callable[[SourceDescription, Sequence[Position]], Sequence[Retained] | None]
 
 
 class RetainedBinlogs:
-    """`look` belongs to one thread, the others may be called from any. `warn_second`: less is too little. `monotonic`:
-    the time that passes.
+    """`look` belongs to one thread, the others may be called from any. `warn_second`: less is too little. `ask_second`:
+    between two questions to one source. `monotonic`: the time that passes.
     """
 
     def __init__(
@@ -31,9 +30,11 @@ class RetainedBinlogs:
         store: Store,
         ask: AskRetained,
         warn_second: Callable[[], float],
+        ask_second: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._ask, self._warn_second, self._monotonic = store, ask, warn_second, monotonic
+        self._ask_second = ask_second
         self._due: dict[JobId, float] = {}
         self._found: dict[JobId, Retained] = {}
 
@@ -41,6 +42,11 @@ class RetainedBinlogs:
         """By the last answer about a job that has not ended."""
         found = self._found.get(job.id) if job.finished_at is None else None
         return None if found is None else found.left(time.time())
+
+    def lag_bytes(self, job: SyncJob) -> int | None:
+        """The same."""
+        found = self._found.get(job.id) if job.finished_at is None else None
+        return None if found is None else found.lag_bytes
 
     def warning(self, job: SyncJob, left: float | None) -> SyncError | None:
         return short_notice(left, self._warn_second(), job.source.address)
@@ -61,12 +67,12 @@ class RetainedBinlogs:
             self._look_at(source, [job.id for job in jobs if job.source == source])
 
     def _look_at(self, source: SourceDescription, jobs: Sequence[JobId]) -> None:
-        wait = ASK_SECOND
+        wait = self._ask_second()
         try:
             last = [self._store.epochs.last(job) for job in jobs]
             known = {job: epoch.end for job, epoch in zip(jobs, last, strict=True) if epoch is not None}
             answers = self._ask(source, list(known.values()))
             self._found |= dict(zip(known, answers or (), strict=answers is not None))
         except SyncError:  # the run of a job says so; what was answered before goes on to count down
-            wait = FAILED_SECOND
+            wait = max(wait, FAILED_SECOND)
         self._due |= dict.fromkeys(jobs, self._monotonic() + wait)

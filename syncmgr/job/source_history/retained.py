@@ -1,9 +1,10 @@
-"""How long a source still has what a job reads next.
+"""How long a source still has what a job reads next, and how much that is.
 
 Owns: the rule, and the words of the warning.
 Must not know: connections, how often a source is asked.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,11 +16,16 @@ HOUR: Final = 3600.0
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retained:
     """What a source has after a place. `left_second`: until what follows it may be purged, at least; None: never by
-    time alone, or it is not known. `at`: the unix second of the answer.
+    time alone, or it is not known. `lag_bytes`: its size; None: not known. `at`: the unix second of the answer.
     """
 
     left_second: float | None
+    lag_bytes: int | None
     at: float
+
+    @property
+    def is_known(self) -> bool:
+        return self.left_second is not None or self.lag_bytes is not None
 
     def left(self, now: float) -> float | None:
         """By now, if the job has not read on since; 0.0: it may be gone."""
@@ -34,6 +40,16 @@ def left_second(kept: float | None, next_made: float | None, now: float) -> floa
     if kept is None:
         return None
     return max(0.0, kept - (0.0 if next_made is None else now - next_made))
+
+
+def lag_bytes(file: str, offset: int, sizes: Mapping[str, int]) -> int | None:
+    """From a place to the end of the binlog. `sizes`: of its files, the oldest first; None: that one is not among
+    them.
+    """
+    if file not in sizes:
+        return None
+    names = list(sizes)
+    return max(0, sizes[file] - offset) + sum(sizes[name] for name in names[names.index(file) + 1 :])
 
 
 def short_notice(left: float | None, least: float, address: str) -> SyncError | None:

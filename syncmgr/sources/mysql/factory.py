@@ -109,7 +109,7 @@ def retained(
                 raise
             continue
         pairs = zip(found, answer, strict=True) if found else ((each, each) for each in answer)
-        found = [one if one.left_second is not None else other for one, other in pairs]
+        found = [one if one.is_known else other for one, other in pairs]
     return found
 
 

@@ -1,4 +1,4 @@
-"""How long a server keeps the files of its binlog that a job has not read yet.
+"""How long a server keeps the files of its binlog that a job has not read yet, and how large they are.
 
 Owns: what is queried for that.
 Must not know: jobs, how often it is asked.
@@ -10,7 +10,7 @@ from contextlib import closing
 
 from syncmgr.errors import SyncError
 from syncmgr.job.position import Position
-from syncmgr.job.source_history.retained import HOUR, Retained, left_second
+from syncmgr.job.source_history.retained import HOUR, Retained, lag_bytes, left_second
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
 from syncmgr.sources.mysql.binlog.continuation.first_events import made_at
 from syncmgr.sources.mysql.binlog.dump.stream import BinlogStream, StreamLostError, StreamOptions
@@ -35,9 +35,11 @@ class _Files:
 
     def retained(self, starts: Sequence[Position]) -> Iterator[Retained]:
         hours = kept_hours(self._connection)
-        kept, files = None if hours is None else hours * HOUR, list(self._server.binlog_files())
+        kept, sizes = None if hours is None else hours * HOUR, self._server.binlog_files()
         for start in starts:
-            yield Retained(left_second=self._left(start, files, kept), at=time.time())
+            left = self._left(start, list(sizes), kept)
+            lag = lag_bytes(start.file, start.offset, sizes) if start.server == self._server.id else None
+            yield Retained(left_second=left, lag_bytes=lag, at=time.time())
 
     def _left(self, start: Position, files: Sequence[str], kept: float | None) -> float | None:
         if start.server != self._server.id or not start.file:

@@ -165,7 +165,7 @@ class House:
             survey=self.survey,
             check_exact=lambda *_: None,
             check_continues=lambda *_: None,
-            retained=RetainedBinlogs(store, lambda *_: None, lambda: 0.0),
+            retained=RetainedBinlogs(store, lambda *_: None, lambda: 0.0, lambda: 30.0),
             binlog=self,
             new_run=self.new_run,
             drop_staged=lambda _: None,

@@ -37,7 +37,7 @@ class House:
         self.store = store
         self.asked = 0
         upkeep: Any = SimpleNamespace(upkeep_log=lambda *_: (), index=lambda *_: INDEX)
-        retained = RetainedBinlogs(store, lambda *_: None, lambda: 0.0)
+        retained = RetainedBinlogs(store, lambda *_: None, lambda: 0.0, lambda: 30.0)
         self.showing = Showing(store, upkeep, lambda *_: None, lambda _: None, lambda _: None, retained)
         event.listen(store.database.engine, "before_cursor_execute", self._count)
 

@@ -64,7 +64,7 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
     assert sorted(asked) == ["dropped", "orders"]
 
 
-STATUS = '{"binlog_left_second": 7}'
+STATUS = '{"binlog_left_second": 7, "lag_bytes": 9}'
 
 
 def test_only_the_jobs_that_are_wanted_are_computed() -> None:
@@ -79,4 +79,4 @@ def test_only_the_jobs_that_are_wanted_are_computed() -> None:
 
     history = History(store, SimpleNamespace(show=show), NO_LAKE)  # type: ignore[arg-type]
     rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
-    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, 7)])
+    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, 7, 9)])

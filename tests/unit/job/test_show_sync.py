@@ -30,7 +30,16 @@ from tests.unit.job.factories import make_channel, make_job, make_source_table
 TABLE = TableOverview(
     channel=make_channel(), shown=Shown(state=ChannelState.STREAMING), synced_until=98.0, lag_second=2.0
 )
-SILENT = {"binlog_left": None, "server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}, "refused": {}}
+SILENT = {
+    "lag_bytes": None,
+    "binlog_left": None,
+    "server": None,
+    "paused": {},
+    "upkeep": {},
+    "index": {},
+    "snapshot": {},
+    "refused": {},
+}
 
 
 def status(figures: Figures, *tables: TableOverview, synced: float | None = None, **told: Any) -> dict[str, Any]:
@@ -117,7 +126,7 @@ def test_status_is_json() -> None:
     upkeep = {"orders": upkeep_facts([SimpleNamespace(kind="fold", at=0.0), folded], "upkeep: no space")}
     snapshot = {"orders": {"phase": "snapshot", "rows": 3}}
     told = {"server": "db1:3306", "upkeep": upkeep, "index": index, "snapshot": snapshot}
-    assert status(figures, TABLE, synced=98.76543, lag=1.23457, binlog_left=3600.7, **told) == {
+    assert status(figures, TABLE, synced=98.76543, lag=1.23457, lag_bytes=77, binlog_left=3600.7, **told) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "torn": False,
         "server": "db1:3306",
@@ -128,6 +137,7 @@ def test_status_is_json() -> None:
         "dead_letters": 2,
         "synced_until": "1970-01-01 00:01:38",
         "lag_second": 1.235,
+        "lag_bytes": 77,
         "binlog_left_second": 3601,
         "needs_operator": False,
         "stopped": {},

@@ -38,6 +38,29 @@ def left(mysql: MysqlServer, *starts: Position) -> list[float | None]:
     return [each.left_second for each in retained_on(address(mysql), starts, HANG_SECOND)]
 
 
+def lags(mysql: MysqlServer, *starts: Position) -> list[int | None]:
+    return [each.lag_bytes for each in retained_on(address(mysql), starts, HANG_SECOND)]
+
+
+@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+def test_what_lies_ahead_of_a_place_is_measured(tmp_path: Path, flavour: Flavour) -> None:
+    """Over all files from there on, to the byte; nothing of another server's, or of a file that is gone."""
+    with server(tmp_path, flavour) as mysql:
+        mysql.run("CREATE DATABASE d", "CREATE TABLE d.t (v LONGTEXT)")
+        first = end(mysql)
+        assert lags(mysql, first) == [0]
+        mysql.run("INSERT INTO d.t VALUES (REPEAT('x', 100000))", "FLUSH BINARY LOGS")
+        second = end(mysql)
+        mysql.run("INSERT INTO d.t VALUES (REPEAT('y', 1000))")
+        sizes = {str(row[0]): int(row[1]) for row in mysql.run("SHOW BINARY LOGS")}
+        ahead = sizes[first.file] - first.offset + sizes[second.file]
+        assert ahead > 101_000
+        foreign = Position(file=first.file, offset=4, server="another")
+        assert lags(mysql, first, second, end(mysql), foreign) == [ahead, sizes[second.file] - second.offset, 0, None]
+        mysql.run(f"PURGE BINARY LOGS TO '{second.file}'")
+        assert lags(mysql, first) == [None]
+
+
 @pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
 def test_a_place_stays_as_long_as_its_file(tmp_path: Path, flavour: Flavour) -> None:
     """In the newest file for all of the setting; in an older one from when the next one was made on. A server that

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from syncmgr.control.running.retained_binlogs import ASK_SECOND, FAILED_SECOND, RetainedBinlogs
+from syncmgr.control.running.retained_binlogs import FAILED_SECOND, RetainedBinlogs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.position import Position
@@ -11,6 +11,7 @@ from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.sync_job import JobId, SyncJob
 from tests.unit.job.factories import make_canal, make_job, make_source
 
+ASK_SECOND = 30.0
 FUTURE = 1e12  # nothing has counted down yet
 
 
@@ -42,11 +43,15 @@ class Shelf:
         self.asked.append((source.address, [start.offset for start in starts]))
         if self.down:
             raise SyncError(Code.SOURCE_UNREACHABLE, address=source.address, reason="away")
-        return None if source.kind == "CANAL" else [Retained(left_second=start.offset, at=FUTURE) for start in starts]
+        return (
+            None
+            if source.kind == "CANAL"
+            else [Retained(left_second=start.offset, lag_bytes=start.offset * 2, at=FUTURE) for start in starts]
+        )
 
     def retained(self) -> RetainedBinlogs:
         store: Any = self
-        return RetainedBinlogs(store, self.ask, lambda: 5.0, lambda: self.now)
+        return RetainedBinlogs(store, self.ask, lambda: 5.0, lambda: ASK_SECOND, lambda: self.now)
 
 
 def job(number: int, **told: Any) -> SyncJob:
@@ -62,6 +67,7 @@ def test_each_source_is_asked_once_for_all_of_its_jobs() -> None:
         retained.look()
     assert shelf.asked == [("db1:3306", [7, 8]), ("other:3306", [9]), ("canal1:11111", [10])]
     assert [retained.left(each) for each in shelf.here] == [7, 8, 9, None]
+    assert [retained.lag_bytes(each) for each in shelf.here] == [14, 16, 18, None]
     warned = [retained.warning(each, left) is not None for each, left in zip(shelf.here, (7, 4, None, 5), strict=True)]
     assert warned == [False, True, False, False]
     shelf.now += ASK_SECOND

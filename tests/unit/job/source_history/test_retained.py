@@ -1,7 +1,7 @@
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.source_history.retained import Retained, left_second, short_notice
+from syncmgr.job.source_history.retained import Retained, lag_bytes, left_second, short_notice
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,25 @@ def test_a_file_stays_from_the_begin_of_the_next_one_on(
 
 def test_what_is_left_gets_less_while_nobody_can_ask() -> None:
     """And is never less than nothing; a clock that was set back adds nothing."""
-    retained = Retained(left_second=100.0, at=1000.0)
+    retained = Retained(left_second=100.0, lag_bytes=None, at=1000.0)
     assert [retained.left(now) for now in (900.0, 1000.0, 1040.0, 2000.0)] == [100.0, 100.0, 60.0, 0.0]
-    assert Retained(left_second=None, at=1000.0).left(2000.0) is None
+    assert Retained(left_second=None, lag_bytes=None, at=1000.0).left(2000.0) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "offset", "lag"),
+    [
+        ("b.2", 4, 996 + 50),
+        ("b.2", 1000, 50),
+        ("b.3", 50, 0),
+        ("b.3", 60, 0),
+        ("b.1", 90, 10 + 1000 + 50),
+        ("b.0", 4, None),
+    ],
+)
+def test_what_is_not_read_yet_is_counted_to_the_end(file: str, offset: int, lag: int | None) -> None:
+    """Over all files that follow; an answer that is older than the place shows none. Nothing of a file that is gone."""
+    assert lag_bytes(file, offset, {"b.1": 100, "b.2": 1000, "b.3": 50}) == lag
 
 
 @pytest.mark.parametrize(("left", "said"), [(0.0, "0 seconds"), (59.6, "60 seconds"), (5400.0, "1.5 hours")])
