@@ -87,7 +87,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Fix user, password or host on the server, then RESUME. If they were changed on purpose, ALTER SYNC JOB ... "
         'SET SOURCE ("mysql.password" = "the new one"), then RESUME.'
     ),
-    Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
+    Code.SOURCE_GRANT_MISSING: _RP("Run the GRANT of the message on the server; the job resumes by itself."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
     Code.SOURCE_NOT_ROW: _O(
         "Set binlog_format to ROW for that session. If the message says what to do first, do that. ALTER SYNC JOB "
@@ -304,6 +304,8 @@ def remedy(code: Code) -> Remedy:
 
 def may_pass(code: Code) -> bool:
     """Whether the same may work at another time: no single table is at fault, so none is given up for it."""
+    if code is Code.SOURCE_GRANT_MISSING:  # which may be of that table alone
+        return False
     mended = code in TREATMENTS and remedy(code) is not Remedy.OPERATOR
     return mended or not is_of_one_table(code, Phase.JOIN)
 

@@ -23,7 +23,7 @@ TLS: Final = "acceptance/test_source_tls.py::test_"
 HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_UNREACHABLE: FAULTS + "an_outage_pauses_no_job",
     Code.SOURCE_ACCESS_DENIED: ADVICE + "who_is_let_in_again_goes_on",
-    Code.SOURCE_GRANT_MISSING: ADVICE + "who_is_let_in_again_goes_on",
+    Code.SOURCE_GRANT_MISSING: ADVICE + "who_is_granted_again_goes_on_by_itself",
     Code.SOURCE_BINLOG_OFF: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
     Code.SOURCE_NOT_ROW: SOURCE + "a_statement_in_place_of_rows_is_made_good",
     Code.SOURCE_UNSEEN: SOURCE + "a_statement_is_judged_again",

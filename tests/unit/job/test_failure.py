@@ -12,6 +12,7 @@ from syncmgr.job.failure import (
     FailType,
     advice,
     fail_type,
+    may_pass,
     mildest,
     needs_person,
     remedy,
@@ -29,6 +30,7 @@ CANAL = JobKind(has_rows=False, has_others=False)
         (Code.WORKER_DIED, Remedy.RETRY),
         (Code.INTERNAL, Remedy.RESUME),
         (Code.SOURCE_ACCESS_DENIED, Remedy.OPERATOR),
+        (Code.SOURCE_GRANT_MISSING, Remedy.RESUME),
         (Code.SOURCE_POSITION_LOST, Remedy.OPERATOR),
         (Code.SOURCE_VALUE, Remedy.OPERATOR),
         (Code.SOURCE_DDL, Remedy.OPERATOR),
@@ -47,7 +49,14 @@ def test_who_is_called_for_an_error() -> None:
     assert all(needs_person(code.number) for code, each in TREATMENTS.items() if each.remedy is Remedy.OPERATOR)
     assert not any(needs_person(code.number) for code, each in TREATMENTS.items() if each.advice.startswith("Nothing"))
     assert needs_person(Code.LAKE_FULL.number)
+    assert needs_person(Code.SOURCE_GRANT_MISSING.number)
     assert not needs_person(Code.SOURCE_UNREACHABLE.number)
+
+
+def test_a_table_that_lacks_a_grant_joins_no_job() -> None:
+    """The others of its pattern do, though the job itself would be tried again."""
+    assert not may_pass(Code.SOURCE_GRANT_MISSING)
+    assert may_pass(Code.SOURCE_TLS)
 
 
 OF_A_BINLOG = {code for code in TREATMENTS if 20100 <= code.number < 20200 and "CANAL" not in code.name} - {
