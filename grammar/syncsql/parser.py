@@ -48,6 +48,7 @@ from syncsql.statements.table import (
     DescribeTable,
     DropDatabase,
     DropTable,
+    EnableFeature,
     ShowColumns,
     ShowCreateDatabase,
     ShowCreateTable,
@@ -81,6 +82,7 @@ Statement: TypeAlias = (
     | ShowCreateDatabase
     | Use
     | CreateTable
+    | EnableFeature
     | DropTable
     | DescribeTable
     | ShowTables
@@ -125,7 +127,7 @@ _NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
 # Two words decide before one.
 _NOT_OFFERED: Final[Mapping[tuple[str, ...], str | None]] = {
     **{(verb,): _ROWS for verb in ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "LOAD", "TRUNCATE")},
-    ("ALTER", "SYNC"): None,  # the only ALTER
+    ("ALTER", "SYNC"): None,
     ("ALTER",): _NO_ALTER,
     ("RENAME",): _NO_ALTER,
     ("DROP", "SYNC"): "there is no DROP SYNC JOB; use STOP SYNC JOB",
@@ -180,7 +182,7 @@ _BY_FIRST_WORD: Final[Mapping[str, Callable[[Cursor], Statement]]] = {
 }
 _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]] = {
     "CREATE": {**read_table.CREATE, **read_user.CREATE, "SYNC": read_sync.create_sync},
-    "ALTER": {**read_user.ALTER, "SYNC": read_sync.alter_sync},
+    "ALTER": {**read_table.ALTER, **read_user.ALTER, "SYNC": read_sync.alter_sync},
     "DROP": {**read_table.DROP, **read_user.DROP},
     "EXPLAIN": {"SYNC": read_sync.explain_sync},
 }

@@ -12,7 +12,17 @@ from syncmgr.errors import Diagnostic
 from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
-from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name, SetSource
+from syncsql import (
+    AddTables,
+    CreateSync,
+    CreateTable,
+    DropTable,
+    EnableFeature,
+    ExplainSync,
+    JobAlteration,
+    Name,
+    SetSource,
+)
 
 Refuse = Callable[[tuple[str, str] | None], None]
 Allowed = Callable[[], None]  # raises if the caller may no longer do what it has asked for
@@ -82,6 +92,8 @@ class Catalog(Protocol):
     def table(self, db: str, name: str) -> TargetTable: ...
 
     def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]: ...
+
+    def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]: ...
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]: ...
 

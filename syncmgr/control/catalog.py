@@ -28,6 +28,10 @@ IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
 }
 
 
+INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT"})  # with a width, if any
+BATCH_DELETE: Final = "BATCH_DELETE"
+
+
 class Catalog:
     """What the console calls. `job_of`: the job that has a table as its target.
 
@@ -121,6 +125,19 @@ class Catalog:
         if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
             self._tables.drop_table(table.db, table.name)
 
+    def enable_feature(self, statement: syncsql.EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:
+        """What Doris asks for before a job may delete rows; every table with a key has it here. Raises NO_DATABASE,
+        UNKNOWN_DATABASE, NO_SUCH_TABLE, NOT_SUPPORTED.
+        """
+        table, feature = self.table(_named(statement.table, db), statement.table.name), statement.feature
+        if feature.upper() != BATCH_DELETE:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"the feature '{feature}' of a table; there is {BATCH_DELETE}")
+        if not table.keys:
+            raise SyncError(
+                Code.NOT_SUPPORTED, what=f"{BATCH_DELETE} of table '{table.label}', which has no UNIQUE KEY"
+            )
+        return (_ignored(f'ENABLE FEATURE "{BATCH_DELETE}"', "a table with a UNIQUE KEY always has it"),)
+
     def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         """Drops the table and its files, or warns that these stay. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
         db, name = _named(statement.table, db), statement.table.name
@@ -187,6 +204,8 @@ def ignored(statement: syncsql.CreateTable) -> Iterator[Diagnostic]:
         if option.kind is not syncsql.OptionKind.CHARSET or option.value.lower() not in UTF8:
             yield _ignored(f"{option.kind} = {option.value}", IGNORED[option.kind])
     for column in statement.columns:
+        if column.type.name in INTEGERS and column.type.args:
+            yield _ignored(f"{column.type.sql()} of column '{column.name}'", "a display width changes no value")
         if column.auto_increment:
             yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
 
@@ -199,9 +218,10 @@ def _ignored(option: str, reason: str) -> Diagnostic:
 def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:
     if column.default is not None and column.default.kind is not syncsql.DefaultKind.NULL:
         raise SyncError(Code.NOT_SUPPORTED, what=f"DEFAULT of column '{column.name}': values come from the source")
+    args = () if column.type.name in INTEGERS else column.type.args
     return TargetColumn(
         name=column.name,
-        type=TargetType(name=column.type.name, args=column.type.args),
+        type=TargetType(name=column.type.name, args=args),
         nullable=not key if column.nullable is None else column.nullable,
         comment=column.comment or "",
     )

@@ -1,5 +1,6 @@
 """A real canal server between MySQL and one frontend: Doris' own statement, from CREATE SYNC to rows."""
 
+import contextlib
 import random
 import shutil
 import time
@@ -34,6 +35,35 @@ FROM BINLOG
 "canal.password" = ""
 )
 """
+
+GUIDE = (  # to Binlog Load, in Doris' documentation
+    """CREATE TABLE `target_test` (
+  `id` int(11) NOT NULL COMMENT "",
+  `name` int(11) NOT NULL COMMENT ""
+) ENGINE=OLAP
+UNIQUE KEY(`id`)
+COMMENT "OLAP"
+DISTRIBUTED BY HASH(`id`) BUCKETS 8;
+""",
+    """-- enable batch delete
+ALTER TABLE target_test ENABLE FEATURE "BATCH_DELETE";
+""",
+    """CREATE SYNC `demo`.`job`
+(
+FROM `demo`.`source_test1` INTO `target_test`
+(id,name)
+)
+FROM BINLOG
+(
+"type" = "canal",
+"canal.server.ip" = "127.0.0.1",
+"canal.server.port" = "11111",
+"canal.destination" = "xxx",
+"canal.username" = "canal",
+"canal.password" = "canal"
+);
+""",
+)
 
 
 class Shop:
@@ -130,6 +160,36 @@ def test_doris_own_example_runs(
     with pytest.raises(pymysql.err.MySQLError, match=r"is already read by sync job 'test_db.job1'"):
         frontend.sql(DORIS.format(port=server.port).replace("job1", "job2").replace("test_tbl", "test_tbl2"))
     frontend.sql("STOP SYNC JOB test_db.job1")
+
+
+def test_the_three_statements_of_doris_guide_run(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Callable[..., CanalServer]
+) -> None:
+    """Word for word, but for canal's port: the table with MySQL's display widths, Batch Delete, which a warning says
+    is always enabled, and the job; rows come, change and go.
+    """
+    mysql_server.run("DROP DATABASE IF EXISTS demo", "CREATE DATABASE demo")
+    mysql_server.run("CREATE TABLE demo.source_test1 (`id` int(11) NOT NULL PRIMARY KEY, `name` int(11) NOT NULL)")
+    frontend.sql("CREATE DATABASE demo")
+    server = canal(destination="xxx")
+    connection = frontend.connect("demo")
+    with contextlib.closing(connection), connection.cursor() as cursor:
+        for statement, warned in zip(GUIDE, (2, 1, 0), strict=True):
+            cursor.execute(statement.replace("11111", str(server.port)))
+            cursor.execute("SHOW WARNINGS")
+            told = list(cursor.fetchall())
+            assert [(row["Level"], row["Code"]) for row in told] == [("Warning", 1618)] * warned, told
+    mysql_server.run(
+        "INSERT INTO demo.source_test1 VALUES (1, 10), (2, 20)",
+        "UPDATE demo.source_test1 SET name = 21 WHERE id = 2",
+        "DELETE FROM demo.source_test1 WHERE id = 1",
+    )
+
+    def rows() -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in frontend.sql("SELECT * FROM demo.target_test ORDER BY id")]
+
+    frontend.await_rows(lambda: rows() == [(2, 21)], why="the rows")
+    frontend.sql("STOP SYNC JOB demo.job")
 
 
 def test_explaining_takes_no_rows_from_the_reader(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:

@@ -68,6 +68,7 @@ from syncsql import (
 T = TypeVar("T")
 Strategy = st.SearchStrategy[Any]
 MOST: Final = 2**31 - 1
+WIDTHS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT")
 NODES_OF_STATEMENTS: Final[Sequence[type]] = typing.get_args(Statement)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -242,8 +243,9 @@ def _shards() -> Strategy:
 
 
 def _data_types() -> Strategy:
-    plain = ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT", "FLOAT", "DOUBLE", "DATE", "STRING", "JSON"]
-    sized = {"CHAR": (1, 255), "VARCHAR": (1, 65533), "BINARY": (1, MOST), "DATETIME": (0, 6), "TIMESTAMP": (0, 6)}
+    plain = ["BOOLEAN", "FLOAT", "DOUBLE", "DATE", "STRING", "JSON"]
+    sized: dict[str, tuple[int, int]] = dict.fromkeys(WIDTHS, (0, 255))
+    sized |= {"CHAR": (1, 255), "VARCHAR": (1, 65533), "BINARY": (1, MOST), "DATETIME": (0, 6), "TIMESTAMP": (0, 6)}
     return st.one_of(
         st.builds(DataType, name=st.sampled_from([*plain, *sized])),
         st.builds(DataType, name=st.just("DECIMAL"), args=st.tuples(st.integers(19, 38), st.integers(0, 19))),

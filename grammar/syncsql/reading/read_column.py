@@ -24,17 +24,19 @@ class _TypeRule:
     missing: tuple[int, ...] = ()  # the defaults of omitted numbers
 
 
+INTEGERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT")
 _DECIMAL: Final = _TypeRule(name="DECIMAL", ranges=((1, 38), (0, 38)), needed=1, missing=(0,))
 _DATETIME: Final = _TypeRule(name="DATETIME", ranges=((0, 6),))
 _BINARY: Final = _TypeRule(name="BINARY", ranges=((1, 2**31 - 1),))
 _TYPES: Final[Mapping[str, _TypeRule]] = {
-    **{name: _TypeRule(name=name) for name in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT")},
-    **{name: _TypeRule(name=name) for name in ("FLOAT", "DOUBLE", "DATE", "STRING", "JSON")},
+    **{name: _TypeRule(name=name) for name in ("BOOLEAN", "FLOAT", "DOUBLE", "DATE", "STRING", "JSON")},
+    # MySQL's display widths, which say nothing of the values
+    **{name: _TypeRule(name=name, ranges=((0, 255),)) for name in INTEGERS},
     **dict.fromkeys(("DECIMAL", "DECIMALV3", "NUMERIC"), _DECIMAL),
     **dict.fromkeys(("DATETIME", "DATETIMEV2"), _DATETIME),
     **dict.fromkeys(("BINARY", "VARBINARY", "BLOB"), _BINARY),
     "BOOL": _TypeRule(name="BOOLEAN"),
-    "INTEGER": _TypeRule(name="INT"),
+    "INTEGER": _TypeRule(name="INT", ranges=((0, 255),)),
     "DATEV2": _TypeRule(name="DATE"),
     "TIMESTAMP": _TypeRule(name="TIMESTAMP", ranges=((0, 6),)),
     "CHAR": _TypeRule(name="CHAR", ranges=((1, 255),)),

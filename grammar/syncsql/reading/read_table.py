@@ -17,6 +17,7 @@ from syncsql.statements.table import (
     Distribution,
     DropDatabase,
     DropTable,
+    EnableFeature,
     KeyKind,
     OptionKind,
     TableKey,
@@ -47,6 +48,15 @@ def drop_database(at: Cursor) -> DropDatabase:
     if_exists = take_if_exists(at)
     name = at.identifier("a database name")
     return at.end(DropDatabase(name=name, if_exists=if_exists, force=at.take("FORCE")))
+
+
+def alter_table(at: Cursor) -> EnableFeature:
+    """After ALTER TABLE."""
+    table = at.name("a table name")
+    if not at.take("ENABLE"):
+        raise at.error("there is no ALTER TABLE but ENABLE FEATURE; drop and create it again")
+    at.expect("FEATURE")
+    return at.end(EnableFeature(table=table, feature=at.string("a feature")))
 
 
 def drop_table(at: Cursor) -> DropTable:
@@ -231,6 +241,7 @@ CREATE: Final[Mapping[str, Callable[[Cursor], CreateDatabase | CreateTable]]] = 
     "SCHEMA": create_database,
     "TABLE": create_table,
 }
+ALTER: Final[Mapping[str, Callable[[Cursor], EnableFeature]]] = {"TABLE": alter_table}
 DROP: Final[Mapping[str, Callable[[Cursor], DropDatabase | DropTable]]] = {
     "DATABASE": drop_database,
     "SCHEMA": drop_database,

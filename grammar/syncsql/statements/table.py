@@ -69,6 +69,17 @@ class ShowCreateDatabase:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EnableFeature:
+    """ALTER TABLE [db.]table ENABLE FEATURE 'feature'"""
+
+    table: Name
+    feature: str
+
+    def sql(self) -> str:
+        return f"ALTER TABLE {self.table.sql()} ENABLE FEATURE {quote_string(self.feature)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
     """USE db"""
 
@@ -82,7 +93,8 @@ class Use:
 class DataType:
     """A column type under its one canonical name: DECIMAL(10, 2), DATETIME(6), VARCHAR(16), INT.
 
-    args are the numbers in brackets: none, or length, precision and scale, or digits of a second.
+    args are the numbers in brackets: none, or length, precision and scale, digits of a second, or the width in which
+    MySQL's clients would show an integer.
     """
 
     name: str

@@ -17,7 +17,7 @@ from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
-from syncsql import CreateTable, DropTable, Name
+from syncsql import CreateTable, DropTable, EnableFeature, Name
 
 DEAD_LETTERS: Final = "sync_dead_letters"
 
@@ -54,6 +54,10 @@ class AuthorizedCatalog:
     def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.CREATE, node.table, db)
         return self._catalog.create_table(node, db)
+
+    def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:
+        self._need(Privilege.ALTER, node.table, db)
+        return self._catalog.enable_feature(node, db)
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.DROP, node.table, db)

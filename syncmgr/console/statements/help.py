@@ -251,6 +251,12 @@ PROPERTIES takes {", ".join(f'"{name}"' for name in FORMAT.properties)}.""",
 UNIQUE KEY (id)""",
     ),
     Topic(
+        name="ALTER TABLE",
+        syntax="ALTER TABLE [db.]table ENABLE FEATURE 'BATCH_DELETE'",
+        says="Accepted as Doris' guides have it, with a warning: a table with a UNIQUE KEY always has it.",
+        example="ALTER TABLE demo.orders ENABLE FEATURE 'BATCH_DELETE'",
+    ),
+    Topic(
         name="DROP TABLE",
         syntax="DROP TABLE [IF EXISTS] [db.]table [FORCE]",
         says="Drops a table that no job writes to.",

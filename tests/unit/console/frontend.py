@@ -22,6 +22,7 @@ from syncsql import (
     CreateSync,
     CreateTable,
     DropTable,
+    EnableFeature,
     ExplainSync,
     JobAlteration,
     Name,
@@ -199,6 +200,10 @@ class FakeCatalog:
         if node.table.name in self._db(db):
             return as_note(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
         self._db(db)[node.table.name] = defined(node, db)
+        return ()
+
+    def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:
+        self.table(node.table.db or db or "", node.table.name)
         return ()
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]:

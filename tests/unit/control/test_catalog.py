@@ -3,7 +3,7 @@
 import pytest
 
 import syncsql
-from syncmgr.control.catalog import Catalog, defined, ignored
+from syncmgr.control.catalog import Catalog, defined, ignored, statement_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.types import table_rules
 from tests.support.memory_tables import databases
@@ -56,7 +56,41 @@ def test_what_mysql_says_besides_is_told() -> None:
         ("Warning", Code.OPTION_IGNORED, "AUTO_INCREMENT of column 'id' is ignored: values come from the source"),
     ]
     assert len([*ignored(parsed("CREATE TABLE t (id INT) CHARSET=latin1"))]) == 1
+    [width] = ignored(parsed("CREATE TABLE t (id int(11), v INT, d DECIMAL(10, 2))"))
+    assert width.text == "INT(11) of column 'id' is ignored: a display width changes no value"
     assert not [*ignored(parsed("CREATE TABLE t (id INT) ENGINE=iceberg"))]
+
+
+def test_a_display_width_is_none_of_the_table() -> None:
+    """SHOW CREATE TABLE has the type alone."""
+    table = defined(parsed("CREATE TABLE t (id int(11), n TINYINT(1), v VARCHAR(7))"), "d")
+    assert [column.type.args for column in table.columns] == [(), (), (7,)]
+    assert "(11)" not in statement_of(table).sql()
+
+
+def test_batch_delete_is_always_enabled() -> None:
+    """For a table with a key; another feature, or one without a key, would get what it does not have."""
+    catalog = Catalog(databases("d"), lambda _db, _table: None)
+    catalog.create_table(parsed("CREATE TABLE t (id INT) UNIQUE KEY(id)"), "d")
+    catalog.create_table(parsed("CREATE TABLE log (id INT)"), "d")
+
+    def enable(table: str, feature: str) -> str:
+        [node] = syncsql.parse(f'ALTER TABLE {table} ENABLE FEATURE "{feature}"')
+        assert isinstance(node.statement, syncsql.EnableFeature)
+        [told] = catalog.enable_feature(node.statement, "d")
+        assert (told.level, told.code) == ("Warning", Code.OPTION_IGNORED)
+        return told.text
+
+    told = enable("t", "batch_delete")
+    assert told == 'ENABLE FEATURE "BATCH_DELETE" is ignored: a table with a UNIQUE KEY always has it'
+    for table, feature, code in (
+        ("t", "SEQUENCE_LOAD", Code.NOT_SUPPORTED),
+        ("log", "BATCH_DELETE", Code.NOT_SUPPORTED),
+        ("none", "BATCH_DELETE", Code.NO_SUCH_TABLE),
+    ):
+        with pytest.raises(SyncError) as caught:
+            enable(table, feature)
+        assert caught.value.code is code
 
 
 def test_a_drop_says_that_files_stay() -> None:

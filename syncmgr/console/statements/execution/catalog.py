@@ -13,6 +13,7 @@ from syncsql import (
     DescribeTable,
     DropDatabase,
     DropTable,
+    EnableFeature,
     ShowColumns,
     ShowCreateDatabase,
     ShowCreateTable,
@@ -39,6 +40,10 @@ async def drop_database(context: Context, statement: DropDatabase) -> Result:
 
 async def create_table(context: Context, statement: CreateTable) -> Result:
     return context.done(await context.slow(context.frontend.catalog.create_table, statement, context.db))
+
+
+async def enable_feature(context: Context, statement: EnableFeature) -> Result:
+    return context.done(await context.slow(context.frontend.catalog.enable_feature, statement, context.db))
 
 
 async def drop_table(context: Context, statement: DropTable) -> Result:
