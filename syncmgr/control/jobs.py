@@ -244,10 +244,16 @@ class Jobs:
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
-    def set_source(self, node: SetSource, db: str | None, allowed: Callable[[], None] = _always) -> None:
-        """ALTER SYNC ... SET SOURCE: the job goes on from its last commit. `allowed`: as in `create`."""
+    def set_source(
+        self, node: SetSource, db: str | None, allowed: Callable[[], None] = _always, *, bounded: bool = False
+    ) -> None:
+        """ALTER SYNC ... SET SOURCE: the job goes on from its last commit. `allowed`, `bounded`: as in `create`; who
+        changes nothing but a password names no file.
+        """
         named = self._named(node.job, db)
         source = self._new_sources.wanted(named, node)
+        if bounded and any(not each.key.endswith(".password") for each in node.properties):
+            refuse_others(source.key_files, self._files_dir, named.db)
         with self._readers.read_by_one(source, named.id):
             self._new_sources.check(named, source)
             cancellation.has_answers()

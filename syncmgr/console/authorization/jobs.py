@@ -114,7 +114,7 @@ class AuthorizedJobs:
         allowed = partial(self._need_source, node.job, db)
         allowed()
         with self.naming_seen():
-            self._jobs.set_source(node, db, allowed)
+            self._jobs.set_source(node, db, allowed, bounded=not self._access.rights.is_admin)
 
     def _need_source(self, name: Name, db: str | None) -> None:
         """As for CREATE SYNC: from then on its targets hold what that server says."""

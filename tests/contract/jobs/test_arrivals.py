@@ -961,6 +961,12 @@ def test_an_account_names_the_key_files_of_its_database_alone(house: House, pref
         assert raised.value.context["path"] == (cert if cert.startswith("/fe") else key)
     house.before_inspect = print
     house.jobs.create(parsed.statement, None, "root")  # type: ignore[arg-type]
+    password = '"mysql.password" = "own"'
+    for change in (f'"{prefix}.ssl_cert" = "{cert}", "{prefix}.ssl_key" = "{key}"', '"mysql.host" = "db9"'):
+        [altered] = syncsql.parse(f"ALTER SYNC JOB demo.job2 SET SOURCE ({change}, {password})")
+        with pytest.raises(SyncError) as raised:
+            house.jobs.set_source(altered.statement, None, bounded=True)  # type: ignore[arg-type]
+        assert raised.value.code is Code.FILE_DENIED
     own = text.replace("/fe/c", "/etc/files/demo/c").replace("/etc/files/ods/k", "/etc/files/demo/k")
     [parsed] = syncsql.parse(own.format(name="job3").replace("ods.*", "demo.*"))
     house.jobs.create(parsed.statement, None, "ann", bounded=True)  # type: ignore[arg-type]

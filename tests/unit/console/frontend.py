@@ -86,7 +86,7 @@ class FakeJobs:
         allowed()
         self.rows[self._key(node.job, db)][6] = node.sql()
 
-    def set_source(self, node: SetSource, db: str | None, allowed: Allowed) -> None:
+    def set_source(self, node: SetSource, db: str | None, allowed: Allowed, *, bounded: bool = False) -> None:
         self.wait()
         allowed()
         self.rows[self._key(node.job, db)][6] = node.masked().sql()
