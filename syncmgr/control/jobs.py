@@ -98,8 +98,7 @@ class Jobs:
         wanted = _wanted_tables(store, catalog, tables, inspect, survey)
         self._planner = Planner(wanted_tables=wanted, tables=tables, inspect=inspect, check_exact=check_exact)
         self._explanation = Explanation(self._planner, inspect, survey)
-        self._resyncs = Resyncs(store, catalog, self._planner, inspect)
-        self._alterations = Alterations(store, self._resyncs)
+        self._alterations = Alterations(store, Resyncs(store, catalog, self._planner, inspect))
         self._new_sources = NewSources(store, check_continues)
         self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
         self.runs = LiveRuns(store.jobs)
@@ -229,7 +228,7 @@ class Jobs:
         `create`.
         """
         named = self._named(node.job, db)
-        looked_at = self._resyncs.looked_at(named, node)
+        looked_at = self._alterations.looked_at(named, node)
         with self.runs.changing:
             cancellation.is_storing()
             allowed()

@@ -23,6 +23,10 @@ class Alterations:
         self._store = store
         self._resyncs = resyncs
 
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> LookedAt | None:
+        """What RESYNC has to know beforehand. Blocks as long as source and lake take. Raises as Resyncs does."""
+        return self._resyncs.looked_at(job, node)
+
     def alter(self, job: SyncJob, node: JobAlteration, looked_at: LookedAt | None = None) -> bool:
         """Whether the job's run must be restarted. Nothing here waits for source or lake."""
         refuse_cancelled(job)
