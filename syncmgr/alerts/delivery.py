@@ -42,6 +42,7 @@ class Delivery:
         self._due = threading.Event()
         self._stopping = False
         self._fails = False
+        self._refused = set[int]()  # messages that were not received for what is in them
         self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
 
     def start(self) -> None:
@@ -83,13 +84,18 @@ class Delivery:
             self._due.clear()
 
     def _send(self) -> None:
-        """All that is due, in order, up to the first that is not received."""
+        """All that is due, in order, up to the first that is not received; one that is refused for what is in it holds
+        up no other.
+        """
         for incident in self._outbox.unsent():
             now = time.time()
             status = incident.due(now, self._receiver().repeat_second)
             if status is None:
                 continue
-            if self._stopping or incident.waits(now) or not self._sent(incident, status, now):
+            waits = incident.waits(now)
+            if self._stopping or (waits and incident.id not in self._refused):
+                return
+            if not waits and not self._sent(incident, status, now) and incident.id not in self._refused:
                 return
 
     def _sent(self, incident: Incident, status: Status, now: float) -> bool:
@@ -99,9 +105,11 @@ class Delivery:
             if not self._fails:
                 log.warning("an alert was not received, and is sent again: %s", error)
             self._fails = True
+            (self._refused.add if error.refused else self._refused.discard)(incident.id)
             self._outbox.failed(incident.id, str(error), now)
             return False
         self._fails = False
+        self._refused.discard(incident.id)
         self._outbox.sent(incident.id, status, now)
         if status is Status.FIRING and incident.resolved_at is not None:
             self.wake()

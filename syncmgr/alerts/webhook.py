@@ -14,11 +14,16 @@ from urllib.parse import urlsplit
 TIMEOUT_SECOND: Final = 5.0
 SIGNATURE: Final = "X-Syncmgr-Signature"
 _PORTS: Final = {"https": 443, "http": 80}
+_REFUSALS: Final = frozenset({400, 413, 422})  # of a message, not of a sender or at a moment
 _ODD: Final = "alert_webhook has characters, or a host, that no URL has"
 
 
 class NotReceivedError(Exception):
-    """Why. Never has the URL, which is a secret."""
+    """Why. Never has the URL, which is a secret. `refused`: for what is in the message; another one may be received."""
+
+    def __init__(self, reason: str, *, refused: bool = False) -> None:
+        super().__init__(reason)
+        self.refused = refused
 
 
 def post(url: str, secret: str, body: bytes, timeout: float = TIMEOUT_SECOND) -> None:
@@ -41,7 +46,8 @@ def post(url: str, secret: str, body: bytes, timeout: float = TIMEOUT_SECOND) ->
     finally:
         connection.close()
     if not 200 <= answer.status < 300:
-        raise NotReceivedError(f"the webhook answered {answer.status} {answer.reason}"[:200])
+        reason = f"the webhook answered {answer.status} {answer.reason}"[:200]
+        raise NotReceivedError(reason, refused=answer.status in _REFUSALS)
 
 
 def _connection(url: str, timeout: float) -> http.client.HTTPConnection:

@@ -113,6 +113,25 @@ def test_what_is_not_received_is_sent_again_in_order(
     assert ids.index("2-firing") > ids.index("1-firing") + 1
 
 
+def test_a_message_that_the_receiver_never_takes_holds_up_no_other(
+    store: Store, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chat refuses one for what is in it, and nobody would be told of anything else until that has ended."""
+    monkeypatch.setattr(incident, "SEND", Retry(first=0.05, most=0.1))
+    monkeypatch.setattr(delivery, "LOOK_SECOND", 0.05)
+    chat.dislikes = b"demo.shop"
+    with watched(store, chat.url) as alerts:
+        alerts.measure(stopped())
+        until(lambda: chat.ids().count("1-firing") > 1, why="attempts")
+        alerts.measure(stopped(), stopped("other"))
+        until(lambda: "2-firing" in chat.ids(), why="the next one")
+        count = len(chat.ids())
+        until(lambda: len(chat.ids()) > count, why="another attempt")
+        chat.dislikes = None
+        until(lambda: not [each for each in store.alerts.all() if each.sent_at is None], why="the first one")
+    assert chat.ids().count("2-firing") == 1
+
+
 def test_a_message_outlives_the_process_that_raised_it(store: Store, chat: Chat) -> None:
     """Killed before it was sent, or while nobody was there."""
     Watched(store, chat.url).measure(stopped())
