@@ -148,6 +148,8 @@ class Catalog:
         return self._drop(db, name)
 
     def _drop(self, db: str, name: str) -> tuple[Diagnostic, ...]:
+        """A job may have got it for a target while the lake started, or other tables were dropped."""
+        self._refuse_if_busy(db, name)
         other = self._tables.drop_table(db, name)
         if other is None:
             return ()

@@ -105,3 +105,30 @@ def test_a_drop_says_that_files_stay() -> None:
     told = [*catalog.drop_table(dropped.statement, "d"), *catalog.drop_database("d", if_exists=False, force=True)]
     assert [(each.level, each.code) for each in told] == [("Warning", Code.FILES_KEPT)] * 2
     assert all(other in each.text for each, other in zip(told, ("e.t", "e.u"), strict=True))
+
+
+def test_a_target_that_a_job_gets_during_a_drop_stays() -> None:
+    """While the lake starts, for which a statement waits, and while other tables of the database are dropped."""
+    tables, taken = databases("d"), set[str]()
+    catalog = Catalog(tables, lambda _, table: "d.job" if table in taken else None)
+    for name in ("t", "u", "v"):
+        catalog.create_table(parsed(f"CREATE TABLE {name} (id INT)"), "d")
+    [dropped] = syncsql.parse("DROP TABLE t")
+    assert isinstance(dropped.statement, syncsql.DropTable)
+    tables.ready = lambda: taken.add("t")  # type: ignore[method-assign]
+    with pytest.raises(SyncError) as caught:
+        catalog.drop_table(dropped.statement, "d")
+    assert caught.value.code is Code.TABLE_BUSY
+    taken.clear()
+    tables.ready = lambda: None  # type: ignore[method-assign]
+    drop = tables.drop_table
+
+    def slow(db: str, table: str) -> str | None:
+        taken.add("v")
+        return drop(db, table)
+
+    tables.drop_table = slow  # type: ignore[method-assign]
+    with pytest.raises(SyncError) as caught:
+        catalog.drop_database("d", if_exists=False, force=True)
+    assert caught.value.code is Code.TABLE_BUSY
+    assert "v" in tables.tables("d")
