@@ -5,10 +5,15 @@ Must not know: what is committed, how a disk is synced.
 
 A catalog that reports a conflict although it has committed makes Iceberg delete the new manifests. Through S3 what
 commits cannot delete; other FileIOs cannot be told that, and a table that names missing files takes no further commit.
+
+A replica or a cache of it may answer with what a table was before its last commit. Nothing is committed to that, since
+the catalog compares; but it looks as if somebody had set the table back, which would end its channel.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final, TypeVar
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.catalog_reader import Pointer
@@ -16,6 +21,26 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.java_api import listed
 from syncmgr.lake.spark.jvm import Java, asked
 from syncmgr.lake.spark.launch import DELETES
+
+OLD_SECOND: Final = 10.0
+LOOK_SECOND: Final = 0.5
+SET_BACK: Final = frozenset({Code.TARGET_SET_BACK, Code.TARGET_REPLACED})
+
+Done = TypeVar("Done")
+
+
+def unless_old(iceberg: Iceberg, work: Callable[[], Done]) -> Done:
+    """Work that finds a table set back is done again, until it no longer finds that, or has found it for as long as
+    answers may be old. Raises what it raises.
+    """
+    end = time.monotonic() + (OLD_SECOND if iceberg.may_be_old else 0)
+    while True:
+        try:
+            return work()
+        except SyncError as error:
+            if error.code not in SET_BACK or time.monotonic() >= end:
+                raise
+        time.sleep(LOOK_SECOND)
 
 
 class ForeignCatalog:

@@ -28,7 +28,7 @@ from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.uncommitted_files import AbandonedFolders
 from syncmgr.lake.drops import Drops, finish
 from syncmgr.lake.durability import Durability
-from syncmgr.lake.foreign_catalog import ForeignCatalog
+from syncmgr.lake.foreign_catalog import ForeignCatalog, unless_old
 from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
@@ -227,7 +227,8 @@ class Lake:
         self.ready()
         with self.tables.asking(db, table):
             iceberg = self.iceberg()
-            refuse_lost(iceberg, iceberg.load(db, table), f"{db}.{table}", plan.id, plan.numbers)
+            name, numbers = f"{db}.{table}", plan.numbers
+            unless_old(iceberg, lambda: refuse_lost(iceberg, iceberg.load(db, table), name, plan.id, numbers))
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
@@ -245,7 +246,7 @@ class Lake:
             commit = Commit(iceberg, channel, strays, upkeep.indexing)
             with self._jobs_of(channel, iceberg):
                 self._bounds.check(iceberg.spark, channel)
-                done = commit.run()
+                done = unless_old(iceberg, commit.run)
                 done = replace(done, dead=commit.dead_letters())
         return done
 
@@ -271,7 +272,8 @@ class Lake:
         upkeep = self._upkeep_of(alter.db, alter.table)
         name = alter.db, alter.table
         with upkeep.commit(), lake_disk(), self._durable(*name), self.tables.asking(*name):
-            done = Alter(self.iceberg(), alter, upkeep.indexing, self.tables.drops).run()
+            iceberg = self.iceberg()
+            done = unless_old(iceberg, Alter(iceberg, alter, upkeep.indexing, self.tables.drops).run)
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
         return done

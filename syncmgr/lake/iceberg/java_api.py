@@ -88,6 +88,8 @@ class JavaApi:
         #: The name and the catalog of what deletes files.
         self.deleting = DELETING if has_two else CATALOG
         self._deleting: Java = catalogs.catalog(self.deleting).icebergCatalog()
+        #: A replica or a cache of the catalog may answer with what a table was before its last commit.
+        self.may_be_old = has_two
 
     def location(self, file: Java) -> str:
         """The path of a data or delete file, as the manifests write it."""

@@ -418,6 +418,7 @@ class IcebergModel:
         package = SimpleNamespace(iceberg=SimpleNamespace(ManifestFiles=files))
         self.jvm = SimpleNamespace(org=SimpleNamespace(apache=package))
         self.storage = TableFiles(LocalFiles(), Copies(catalog.folder), spark_is_here=True)
+        self.may_be_old = False
 
     def load(self, _db: str, _table: str) -> Table:
         self._catalog.others()

@@ -5,6 +5,7 @@ One lake for all of them, and few of each kind: `SYNCMGR_TEST_LAKE=s3-rest` take
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.index.indexing import IndexState
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jvm import JAVA_ERRORS
 from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
 from tests.support.lakes import RestLake, missing_for_rest, rest_lake
 from tests.support.servers.object_store import BUCKET
 from tests.support.snippets import run_snippet
-from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, new_queries
+from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, changes_of, new_queries
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -268,6 +270,61 @@ def test_a_catalog_that_lies_changes_nothing(
     table.columns = ("id", "v", "w") if how == "alter" else table.columns
     table.commit([(INS, 4, 4, 4)[: 1 + len(table.columns)]])
     assert table.rows() == [*wanted, (4, 4, 4)[: len(table.columns)]]
+
+
+def test_an_old_answer_of_the_catalog_changes_nothing(tables: Tables, rest: RestLake) -> None:
+    """A replica or a cache answers with what the table was before its last commit: each row is there once, and the
+    channel goes on, whether its next commit is an epoch or a statement.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    table.commit([(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+    commit = table.prepared([(UPD, 3, 30), (INS, 4, 4)])
+    rest.proxy.old = 3
+    table.apply(commit)
+    assert rest.proxy.old == 0
+    assert table.rows() == [(1, 10), (3, 30), (4, 4)]
+    alter = changes_of(table, AddField(name="w", type=TargetType(name="INT", args=())), FillField(name="w", value="7"))
+    rest.proxy.old = 3
+    table.lake.alter(alter)
+    assert rest.proxy.old == 0
+    assert table.rows() == [(1, 10, 7), (3, 30, 7), (4, 4, 7)]
+
+
+def test_an_old_answer_after_a_lost_one_changes_nothing(tables: Tables, rest: RestLake) -> None:
+    """A commit is made and reported as failed, and the look at the table shows what was before it."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    rest.proxy.lie(500, old=3)
+    _until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+    assert rest.proxy.told
+    assert rest.proxy.old == 0
+    assert table.rows() == BOTH
+    table.commit([(INS, 4, 4)])
+    assert table.rows() == [*BOTH, (4, 4)]
+
+
+@pytest.mark.parametrize("work", ["compaction", "fold"])
+def test_upkeep_deletes_no_file_that_an_old_answer_does_not_name(tables: Tables, rest: RestLake, work: str) -> None:
+    """The catalog has accepted a commit, reports a conflict, and then answers with what was before it."""
+    table = tables.make()
+    for number in range(8):
+        table.commit([(INS, number, number)])
+    if work == "fold":
+        table.indexing.give_up(ValueError("switched off by the test"))
+        table.commit([(DEL, 0, None), (INS, 0, 0)])
+    rest.proxy.lie(409, old=20)
+    upkeep, iceberg = table.lake._upkeep_of(table.db, table.name), table.lake.iceberg()
+    with suppress(*JAVA_ERRORS):
+        if work == "fold":
+            upkeep._fold(iceberg, table.lake.upkeep_session())
+        else:
+            table.lake.upkeep(table.db, table.name)
+    assert rest.proxy.told
+    rest.proxy.old = 0
+    assert table.rows() == [(number, number) for number in range(8)]
+    table.commit([(INS, 8, 8)])
+    assert table.rows() == [(number, number) for number in range(9)]
 
 
 def _until_committed(table: LakeTable, rows: list[tuple[object, ...]]) -> None:
