@@ -210,17 +210,17 @@ class Jobs:
 
     def pause(self, name: Name, db: str | None) -> None:
         """What is committed by then is stored with its time: a quiet source does not report it later."""
-        self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.pause())
+        self._on_statement(self._named(name, db), JobEvent.PAUSED_BY_USER, lambda run: run.pause())
 
     def stop(self, name: Name, db: str | None) -> tuple[Diagnostic, ...]:
         """Reports what its targets lack, and no other job provides."""
         job = self._named(name, db)
         lost = lost_by_stop(job, self._showing.overviews([job]).get(job.id, ()))
-        self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
+        self._on_statement(job, JobEvent.STOPPED, lambda run: run.abandon())
         return lost
 
     def resume(self, name: Name, db: str | None) -> None:
-        self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)
+        self._on_statement(self._named(name, db), JobEvent.RESUMED, lambda _: None)
         self.lives.wake()
 
     def alter(self, node: JobAlteration, db: str | None, allowed: Callable[[], None] = _always) -> None:
@@ -232,9 +232,7 @@ class Jobs:
         with self.runs.changing:
             cancellation.is_storing()
             allowed()
-            job = self._store.jobs.by_name(named.db, named.name)
-            if job.id != named.id:  # another one has got the name while the source was queried
-                raise SyncError(Code.STALE_JOB, job=job.name)
+            job = self._still(named)
             if isinstance(node, ResyncTable) and leaves_name(job, node.table):
                 self._new_tables.expect(job.id)  # the table that had been read may match a pattern
             with self.runs.unless_unanswered(job.id):
@@ -258,9 +256,7 @@ class Jobs:
             cancellation.has_answers()
             with self.runs.changing:
                 allowed()
-                job = self._store.jobs.by_name(named.db, named.name)
-                if job.id != named.id:  # another one has got the name while the source was queried
-                    raise SyncError(Code.STALE_JOB, job=job.name)
+                job = self._still(named)
                 with self.runs.unless_unanswered(job.id):
                     self._new_sources.store(job, node, source)
                 self.runs.renew(job.id)
@@ -290,10 +286,9 @@ class Jobs:
         self.lives.wake()
         return tuple(_caveats(looked_at.source, plan))
 
-    def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[LiveRun], None]) -> None:
-        named = self._named(name, db)
+    def _on_statement(self, named: SyncJob, event: JobEvent, tell: Callable[[LiveRun], None]) -> None:
         with self.runs.changing:
-            job = self._store.jobs.by_name(named.db, named.name)
+            job = self._still(named)
             after = job.on(event, at=time.time())
             if event is JobEvent.RESUMED and job.settles_answers:
                 self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
@@ -358,6 +353,13 @@ class Jobs:
             if error.code is Code.UNKNOWN_JOB:
                 self._database(name, db)
             raise
+
+    def _still(self, named: SyncJob) -> SyncJob:
+        """As it is stored now. Raises STALE_JOB if another one has got its name meanwhile."""
+        job = self._store.jobs.by_name(named.db, named.name)
+        if job.id != named.id:
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        return job
 
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)

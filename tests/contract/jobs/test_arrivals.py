@@ -25,6 +25,7 @@ from syncmgr.job.ddl.ddl_plan import found_there
 from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
+from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
@@ -690,6 +691,23 @@ def test_a_job_that_has_got_the_name_meanwhile_is_another_one(house: House) -> N
     with pytest.raises(SyncError) as caught:
         resync(house)
     assert caught.value.code is Code.STALE_JOB
+
+
+def test_stop_ends_the_job_that_it_has_warned_of(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one that has got its name since then."""
+
+    def swap(_jobs: object) -> dict[JobId, tuple[TableOverview, ...]]:
+        for one, other in (("job1", "old"), ("job2", "job1")):
+            [parsed] = syncsql.parse(f"ALTER SYNC JOB demo.{one} RENAME TO {other}")
+            house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+        return {}
+
+    house.add("job2", "other")
+    monkeypatch.setattr(house.jobs._showing, "overviews", swap)
+    with pytest.raises(SyncError) as caught:
+        house.jobs.stop(Name(name="job1"), "demo")
+    assert caught.value.code is Code.STALE_JOB
+    assert JobState.CANCELLED not in {job.state for job in house.store.jobs.all()}
 
 
 @pytest.mark.parametrize("change", [create, add_table, resync, resync_part])
