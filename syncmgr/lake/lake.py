@@ -246,8 +246,7 @@ class Lake:
             commit = Commit(iceberg, channel, strays, upkeep.indexing)
             with self._jobs_of(channel, iceberg):
                 self._bounds.check(iceberg.spark, channel)
-                done = unless_old(iceberg, commit.run)
-                done = replace(done, dead=commit.dead_letters())
+                done = replace(unless_old(iceberg, commit.run), dead=commit.dead_letters())
         return done
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
