@@ -19,6 +19,8 @@ from tests.support.until import HANG_SECOND
 from tests.unit.console.frontend import FakeCatalog
 from tests.unit.console.running import PASSWORD, Running, running
 
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
 CREATE: Final = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 ALICE: Final = {"user": "alice", "password": "wonder"}
 

@@ -1,3 +1,4 @@
+import hashlib
 import re
 
 from syncmgr.accounts.secret import NATIVE, NOBODY, SHA2, native_digest, opens, sealed
@@ -11,6 +12,12 @@ def test_a_sealed_password_opens_for_itself_alone() -> None:
     assert opens("s3cret", second)
     assert not opens("S3cret", first)
     assert re.fullmatch(r"[0-9a-f]{32}\$[0-9a-f]{64}", first)
+
+
+def test_a_guess_costs_memory_and_time() -> None:
+    """Whoever has stolen what is kept needs 32 MiB for each password that he tries, and some 80 ms."""
+    salt, digest = (bytes.fromhex(part) for part in sealed("s3cret", SHA2).split("$"))
+    assert digest == hashlib.scrypt(b"s3cret", salt=salt, n=1 << 15, r=8, p=1, maxmem=64 << 20, dklen=32)
 
 
 def test_the_old_plugin_keeps_its_hash() -> None:

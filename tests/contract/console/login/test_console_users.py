@@ -16,6 +16,8 @@ from syncmgr.errors import Code
 from syncsql import CreateUser, Grant, GrantLevel, GrantScope, Identified, ShowGrants, UserName
 from tests.unit.console.running import PASSWORD, Running, id_of, running
 
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
 CREATE = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 
 WHOLE = 'CREATE SYNC demo.all_of_it (FROM shop.* INTO demo.*) FROM BINLOG ("type" = "mysql")'
