@@ -2,7 +2,8 @@
 
 Run: python -m tests.torture [--minutes 5] [--seed 1] [--folder FOLDER] [--figures FILE]
      python -m tests.torture --kills worker=70,fe=20,jvm=10 [--each 25] ...    kill as soon as all is well again
-     python -m tests.torture --lake s3-rest [--cluster] ...    store, catalog, executors and master have trouble, too
+     python -m tests.torture --lake s3-rest [--cluster] ...    store, catalog, executors and master have trouble, too:
+                                     of --kills, too, as store=20,catalog=20,executor=40,master=15
      python -m tests.torture --sum FILE                                        add up what was measured so far
 
 All decisions come from the seed; what they meet depends on the machine, so a failing seed is run more than once.
@@ -17,9 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from tests.torture.figures import summed
-from tests.torture.run import EACH, PAUSE_SECOND, Plan, Torture
+from tests.torture.run import AGAIN, EACH, PAUSE_SECOND, Plan, Torture
 
-KINDS: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked for, as counted
+ANYWHERE: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked for, as counted
+ELSEWHERE: Final = {"store": "store", "catalog": "catalog"}
+ON_CLUSTER: Final = {"executor": "executor", "master": "master"}
+KINDS: Final = ANYWHERE | ELSEWHERE | ON_CLUSTER
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -30,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         known.error("--engine works on a local lake")
     if options.cluster and options.lake == "local":
         known.error("--cluster needs a lake that its executors see: --lake s3-rest")
+    there = ANYWHERE | (ELSEWHERE if options.lake != "local" else {}) | (ON_CLUSTER if options.cluster else {})
+    if not options.kills.keys() <= set(there.values()):
+        known.error(f"--kills of this lake are of {', '.join(there)}")
     if options.sum is not None:
         print(summed(options.sum.read_text().splitlines()).told())
         return
@@ -39,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seconds=options.minutes * 60,
         kills=options.kills,
         each=options.each,
+        again=options.again,
         figures=options.figures,
         held=options.hold * 60,
         pause=options.pause,
@@ -61,6 +69,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--folder", type=Path, help="kept; without it a temporary one, kept after a failure only")
     arguments.add_argument("--kills", type=_kills, default={}, help="how many of each kind, at most")
     arguments.add_argument("--each", type=int, default=EACH, help="kills between two comparisons")
+    arguments.add_argument("--again", type=float, default=AGAIN, help="share of kills in the recovery from another")
     arguments.add_argument("--figures", type=Path, help="JSON lines are appended, so that runs add up")
     arguments.add_argument("--hold", type=float, default=0.0, help="minutes to look at a failure")
     arguments.add_argument("--pause", type=float, default=PAUSE_SECOND, help="seconds between two transactions")

@@ -49,14 +49,14 @@ class Adversary:
         self._victims, self._fe = victims, victims.fe
         self._mysql, self._network, self._staging, self._dice = mysql, network, staging, dice
         self._table: SmallDisk | None = None
-        self._kills: dict[Callable[[], None], float] = {
+        self._kills: dict[Callable[[], object], float] = {
             self.kill_worker: 14,
             self.kill_frontend: 3,
             self.kill_frontend_twice: 1,
             self.kill_spark: 3,
             self.kill_spark_and_workers: 1,
         }
-        self._others: dict[Callable[[], None], float] = {
+        self._others: dict[Callable[[], object], float] = {
             self.kill_mysql: 1,
             self.stop_mysql: 1,
             self.cut_connections: 4,
@@ -74,7 +74,7 @@ class Adversary:
         self._table = table
         self._others[self.fill_table] = 3
 
-    def also(self, deeds: Mapping[Callable[[], None], float]) -> None:
+    def also(self, deeds: Mapping[Callable[[], object], float]) -> None:
         """Breaks these, too; with the weight of each."""
         self._others |= deeds
 
@@ -87,7 +87,7 @@ class Adversary:
         """One thing that kills neither the frontend nor what belongs to it."""
         self._do_one_of(self._others)
 
-    def _do_one_of(self, weights: dict[Callable[[], None], float]) -> None:
+    def _do_one_of(self, weights: dict[Callable[[], object], float]) -> None:
         deed = self._dice.choices(list(weights), weights=list(weights.values()))[0]
         deed()
         self._victims.figures.deeds[deed.__name__] += 1

@@ -7,28 +7,41 @@ Must not know: how a process is killed, what is right.
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from tests.torture.adversary import Adversary
 from tests.torture.victims import Victims
 
 DEED_SHARE: Final = 0.2  # so often something else is broken and mended before
-AGAIN_SHARE: Final = 0.7  # so often the next kill comes in the recovery from the one before
-AGAIN_SECOND: Final = 8.0  # and at most so much later
+AGAIN_SECOND: Final = 8.0  # at most so long after the kill before comes one in its recovery
 
 
 class Killer:
-    """Kills as many as are `wanted`, by kind."""
+    """Kills as many as are `wanted`, by kind. `again`: how often the next kill comes in the recovery from the one
+    before.
+    """
 
-    def __init__(self, victims: Victims, adversary: Adversary, dice: random.Random, wanted: Mapping[str, int]) -> None:
-        self._victims, self._adversary, self._dice = victims, adversary, dice
+    def __init__(
+        self, victims: Victims, adversary: Adversary, dice: random.Random, wanted: Mapping[str, int], again: float
+    ) -> None:
+        self._victims, self._adversary, self._dice, self._again = victims, adversary, dice, again
         self._wanted = Counter(wanted)
-        self._kill = {
+        self._kill: dict[str, Callable[[], int]] = {
             "worker": victims.kill_workers,
             "frontend": victims.kill_frontend,
             "JVM": victims.kill_spark,
         }
+
+    def also(self, kills: Mapping[str, Callable[[], int]]) -> None:
+        """Kills these, too, where they are wanted; each returns how many died."""
+
+        def noted(kill: Callable[[], int]) -> int:
+            self._victims.note_death()
+            return kill()
+
+        self._kill |= {kind: partial(noted, kill) for kind, kill in kills.items()}
 
     @property
     def has_done(self) -> bool:
@@ -41,7 +54,7 @@ class Killer:
         time.sleep(self._dice.uniform(0, 1))
         kind = self._kill_one()
         before = self._victims.figures.kills.copy()
-        while not self.has_done and self._dice.random() < AGAIN_SHARE:
+        while not self.has_done and self._dice.random() < self._again:
             time.sleep(self._dice.uniform(0, AGAIN_SECOND))
             kind = f"{self._kill_one()} in a recovery"
         self._victims.figures.in_recovery.update(self._victims.figures.kills - before)

@@ -32,9 +32,9 @@ class LakeTroubles:
         self._lake, self._way, self._cluster = lake, lake.way, cluster
         self._killed, self._dice = killed, dice
 
-    def deeds(self) -> dict[Callable[[], None], float]:
+    def deeds(self) -> dict[Callable[[], object], float]:
         """With the weight of each."""
-        of_lake: dict[Callable[[], None], float] = {
+        of_lake: dict[Callable[[], object], float] = {
             self.kill_catalog: 3,
             self.lie_about_commits: 5,
             self.cut_off_store: 4,
@@ -42,25 +42,34 @@ class LakeTroubles:
             self.refuse_writes: 2,
             self.slow_store: 2,
         }
-        return of_lake | ({} if self._cluster is None else {self.kill_executors: 6, self.kill_master: 1})
+        return of_lake | ({} if self._cluster is None else {self.kill_executors: 6, self.kill_master: 4})
 
-    def kill_catalog(self) -> None:
+    def kills(self) -> dict[str, Callable[[], int]]:
+        """Each by what it kills; how many died."""
+        of_lake: dict[str, Callable[[], int]] = {"store": self.cut_off_store, "catalog": self.kill_catalog}
+        return of_lake | (
+            {} if self._cluster is None else {"executor": self.kill_executors, "master": self.kill_master}
+        )
+
+    def kill_catalog(self) -> int:
         self._lake.catalog.stop()
         self._killed()["catalog"] += 1
         self._wait()
         self._lake.catalog.start()
+        return 1
 
     def lie_about_commits(self) -> None:
         """The next commits are made, and reported to have failed, or not reported."""
         self._lake.proxy.lie(self._dice.choice(LIES), times=self._dice.choice((1, 2, 5)))
         self._wait()
 
-    def cut_off_store(self) -> None:
+    def cut_off_store(self) -> int:
         """As if it were killed: whatever is asked or under way ends without an answer."""
         self._way.hang_up()
         self._killed()["store"] += 1
         self._wait()
         self._way.heal()
+        return 1
 
     def overload_store(self) -> None:
         self._way.refuse(503, "SlowDown", "Please reduce your request rate.")
@@ -78,20 +87,23 @@ class LakeTroubles:
         self._wait()
         self._way.heal()
 
-    def kill_executors(self) -> None:
+    def kill_executors(self) -> int:
         assert self._cluster is not None
-        alive = self._cluster.executors()
+        alive, died = self._cluster.executors(), 0
         for process in self._dice.sample(alive, min(len(alive), self._dice.choice((1, 1, 2)))):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-                self._killed()["executor"] += 1
+                died += 1
+        self._killed()["executor"] += died
+        return died
 
-    def kill_master(self) -> None:
+    def kill_master(self) -> int:
         assert self._cluster is not None
         self._cluster.stop_master()
         self._killed()["master"] += 1
         self._wait()
         self._cluster.start_master()
+        return 1
 
     def _wait(self) -> None:
         time.sleep(self._dice.uniform(0.5, LONGEST_SECOND))

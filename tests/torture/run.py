@@ -36,6 +36,7 @@ from tests.torture.workload import TABLES, Workload, banking, open_the_bank, sho
 CHECK_SECOND: Final = 30.0  # between two checks of a short run
 CHECKS: Final = 6  # of a long one
 EACH: Final = 25
+AGAIN: Final = 0.7
 PAUSE_SECOND: Final = 0.004
 REST_SECOND: Final = 1.0
 STAGING_MEBIBYTES: Final = 64
@@ -57,6 +58,7 @@ class Plan:
     seconds: float
     kills: Mapping[str, int] = field(default_factory=dict)  # by kind, one after the other; none: anything at random
     each: int = EACH  # kills between two comparisons
+    again: float = AGAIN  # so often the next kill comes in the recovery from the one before
     figures: Path | None = None  # a line is appended after each comparison
     held: float = 0.0  # so long everything is left as it is after a failure
     pause: float = PAUSE_SECOND  # between two transactions
@@ -88,11 +90,14 @@ class Torture:
         self._operator = Operator(self._fe, self._count)
         self._victims = Victims(self._fe, self._mysql, self._fork(), self._operator.look)
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
-        self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None
+        self._killer = self._new_killer() if plan.kills else None
         self._engine: Engine | None = None
         self._foreign: Foreign | None = None
         self._made = 0
         self.total = Figures()
+
+    def _new_killer(self) -> Killer:
+        return Killer(self._victims, self._adversary, self._fork(), self._plan.kills, self._plan.again)
 
     def _elsewhere(self) -> RestLake:
         folder = self._folder / "elsewhere"
@@ -200,6 +205,8 @@ class Torture:
         if self._lake is not None:
             troubles = LakeTroubles(self._lake, self._cluster, lambda: self._victims.figures.kills, self._fork())
             self._adversary.also(troubles.deeds())
+            if self._killer is not None:
+                self._killer.also(troubles.kills())
             return
         (place,) = (self._folder / "fe" / "var" / "lake").rglob(f"bank/{FILLED}-*")
         disk = _small_disk(place / "data", TABLE_MEBIBYTES)

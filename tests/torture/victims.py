@@ -64,7 +64,7 @@ class Victims:
         for process in frozen:
             signalled(process, signal.SIGSTOP)
         awaits = self._dice.random() < AWAITED_SHARE and not frozen
-        self._note_death()
+        self.note_death()
         self._orphans = self.fe.kill(waits=awaits)
         self.figures.kills["frontend"] += 1
         self.figures.frozen += bool(frozen)
@@ -102,12 +102,12 @@ class Victims:
         self.figures.recoveries.setdefault(kind, []).append(time.monotonic() - self._died_at)
 
     def _kill(self, kind: str, processes: list[psutil.Process]) -> int:
-        self._note_death()
+        self.note_death()
         died = sum(signalled(process, signal.SIGKILL) for process in processes)
         self.figures.kills[kind] += died
         return died
 
-    def _note_death(self) -> None:
+    def note_death(self) -> None:
         """Right before it; where each job stands then, as far as one is told."""
         self._stood |= {db: position for db in DBS if (position := self._position(db)) is not None}
         self._died_at = time.monotonic()
