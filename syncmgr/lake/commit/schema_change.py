@@ -81,6 +81,8 @@ def change_schema(
         iceberg.order_without(transaction, dropped)
     _update(iceberg, transaction, [c for c in changes if isinstance(c, DropField | RenameField)])
     _update(iceberg, transaction, [c for c in changes if not isinstance(c, DropField | RenameField | OF_ROWS)])
+    if changes:
+        iceberg.forget_schemas(transaction)
     with as_written(*name, TYPES):
         kept = kept_types(iceberg.property(before, TYPES))
     return _types(kept, iceberg.layout(iceberg.table_of(transaction)), changes)

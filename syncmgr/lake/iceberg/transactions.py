@@ -16,6 +16,7 @@ from syncmgr.lake.spark.jvm import Java
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
 LONGEST_WAIT_SECOND: Final = 5.0
 LARGEST_INT: Final = 2**31 - 1
+MOST_SCHEMAS: Final = 1 << 20  # characters of all schemas that the metadata of a table list
 MIN_WAIT: Final = "commit.retry.min-wait-ms"
 MAX_WAIT: Final = "commit.retry.max-wait-ms"
 RETRIES: Final[Mapping[str, int]] = {  # with Iceberg's defaults
@@ -105,6 +106,26 @@ class Transactions(TableMetadata):
     def retype_column(self, update: Java, name: str, kind: str) -> None:
         """To a type that its own may be promoted to."""
         update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
+
+    def forget_schemas(self, transaction: Java) -> None:
+        """Removes the schemas that no snapshot was written with, once all are long: Iceberg keeps one for each change,
+        and every commit reads and writes them all. Not every REST catalog takes such an update, so those keep them.
+        """
+        metadata = transaction.currentMetadata()
+        longest = len(str(self._classes.schema_parser.toJson(metadata.schema())))
+        of_rest = str(transaction.underlyingOps().getClass().getSimpleName()).startswith("REST")
+        if of_rest or int(metadata.schemas().size()) * longest <= MOST_SCHEMAS:
+            return
+        kept = {metadata.currentSchemaId(), *(each.schemaId() for each in listed(metadata.snapshots()))}
+        unused = self.jvm.java.util.HashSet()
+        for schema in listed(metadata.schemas()):
+            if schema.schemaId() not in kept:
+                unused.add(schema.schemaId())
+        if unused.isEmpty():
+            return
+        builder = self._package.TableMetadata.buildFrom(metadata)
+        self._package.MetadataUpdate.RemoveSchemas(unused).applyTo(builder)
+        self.table_of(transaction).operations().commit(metadata, builder.build())
 
     def order_without(self, transaction: Java, columns: Collection[int]) -> None:
         """The table's sort order, by which nobody reads, no longer names these columns."""

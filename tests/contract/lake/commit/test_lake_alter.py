@@ -34,6 +34,9 @@ from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
+from syncmgr.lake.cures import in_catalog
+from syncmgr.lake.iceberg.java_api import listed
+from syncmgr.lake.iceberg.transactions import MOST_SCHEMAS
 from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
@@ -105,6 +108,30 @@ def test_rows_from_before_show_what_mysql_shows(tables: Tables) -> None:
     assert rows[0] == (1, 10, *nothing, *nothing)
     assert table.rows("count(*)")[0] == (3,)
     assert table.rows("c_5, n_20") == [(None, None), (None, None), (Decimal("0.01"), None)]
+
+
+def test_the_metadata_of_a_table_do_not_grow_with_each_change(tables: Tables) -> None:
+    """Schemas that no snapshot was written with are removed: every commit reads all of them, in the JVM of all jobs, so
+    a source that altered a wide table endlessly would stop everyone. Those of snapshots stay, and so do their rows.
+    """
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    first = table.last_snapshot
+    alter(table, RenameField(old="v", new="w"))
+    schemas = []
+    for number in range(6):
+        alter(table, CommentField(name="w", comment=f"{'x' * (MOST_SCHEMAS // 3)}{number}"))
+        metadata = table.lake.iceberg().load(table.db, table.name).operations().current()
+        schemas.append({int(each.schemaId()) for each in listed(metadata.schemas())})
+    assert max(map(len, schemas)) <= 5
+    assert 0 in schemas[-1]
+    assert table.rows("id, w") == [(1, 1)]
+    (then,) = (
+        table.lake.iceberg()
+        .spark.sql(f"SELECT * FROM {in_catalog((table.db, table.name))} VERSION AS OF {first}")
+        .collect()
+    )
+    assert then.asDict() == {"id": 1, "v": 1}
 
 
 def _without_zone(row: tuple[Any, ...]) -> tuple[Any, ...]:
