@@ -80,6 +80,7 @@ class Moving(Altered):
 
 
 def _rotate(t: Moving, times: int) -> None:
+    t.fe.await_caught_up(t.name)  # one that has not logged in yet would find the old password wrong
     with t.changing():
         for number in range(times):
             t.password(f"rotated {number}")
@@ -157,6 +158,7 @@ def test_a_job_moves_to_a_server_of_its_history_alone(tmp_path: Path, frontend: 
         for server in (source, replica, stranger):
             server.start()
         replica.follow(source)
+        stranger.run("CREATE DATABASE of_its_own")
         t = Moving("moving", source, frontend)
         t.run("INSERT INTO moving.t VALUES (1, 1, 'first', 1)")
         t.wait_until_equal()
