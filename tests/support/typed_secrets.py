@@ -125,4 +125,6 @@ TYPED: Final = (
     'EXPLAIN SYNC CREATE SYNC demo.j (FROM a.b INTO c) FROM BINLOG ("mysql.password" = "@@")',
     "EXPLAIN CREATE SYNC demo.j (FROM a.b INTO c) FROM BINLOG (\"mysql.password\" = '@@')",
     'RESUME SYNC JOB demo.j ("mysql.password" = "@@")',
+    "` SET PASSWORD = '@@' ` x",
+    "SELECT 1 ` ; CREATE USER u IDENTIFIED BY '@@' `",
 )

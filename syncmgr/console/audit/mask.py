@@ -96,7 +96,7 @@ class _Masking:
         typed = sql[match.start() : match.end()]  # with the marks of a conditional comment
         if match["gap"]:
             return typed if match["comment"] is None else self._comment(typed)
-        if match[0][0] == "`" and (len(match[0]) == 1 or match[0][-1] != "`"):  # the rest is a name that never ends
+        if match[0][0] == "`" and _is_statement(match[0], self._nested + 1):
             return STARS
         hides = self._hides(match, calls=bool(bare) and match[0] == "(")
         self._note(match[0], hides=hides)
@@ -170,6 +170,11 @@ def _has_secret(text: str, nested: int) -> bool:
     quote, said = text[0], text[1:-1]
     said = said.replace(quote * 2, quote).replace(f"\\{quote}", quote)
     return _masked(said, nested=nested) != said
+
+
+def _is_statement(name: str, nested: int) -> bool:
+    """Whether a quoted name is the rest of a text, or a part of it, since a backtick was forgotten or is too many."""
+    return len(name) == 1 or name[-1] != "`" or _has_secret(name, nested)
 
 
 def _goes_on(bare: str, match: re.Match[str]) -> bool:
