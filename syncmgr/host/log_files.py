@@ -20,7 +20,7 @@ from syncmgr.host.log_lines import TEXT, FactsFormatter, JsonFormatter, json_lin
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
-log = logging.getLogger(__name__)
+FRONTEND: Final = logging.getLogger("syncmgr.fe")  # what it announces is its own
 AUDIT: Final = logging.getLogger("syncmgr.audit")
 
 
@@ -179,7 +179,7 @@ def _record(message: str) -> logging.LogRecord:
 
 def announce(line: str, level: int = logging.INFO) -> None:
     """For the person who started the frontend, on standard error, and in the log; once if that is the same."""
-    log.log(level, line)
+    FRONTEND.log(level, line)
     handlers = logging.getLogger().handlers
     if not any(isinstance(each, logging.StreamHandler) and each.stream is sys.stderr for each in handlers):
         sys.stderr.write(f"WARNING: {line}\n" if level == logging.WARNING else f"{line}\n")

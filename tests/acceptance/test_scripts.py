@@ -51,7 +51,7 @@ class Home:
         self.pid_file = folder / "run" / "fe.pid"
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir()
-        self.conf.write_text(f"query_port = {self.port}\nhttp_port = 0\n{conf}jars_dir = {jvm.jars_dir(folder)}\n")
+        self.conf.write_text(f"query_port = {self.port}\n{conf}http_port = 0\njars_dir = {jvm.jars_dir(folder)}\n")
 
     def start(self) -> "subprocess.CompletedProcess[str]":
         return run(START_FE, "--daemon", env={"SYNCMGR_HOME": str(self.folder)})
