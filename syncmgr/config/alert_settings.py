@@ -1,4 +1,4 @@
-"""Who is told of what needs attention, and when.
+"""Who is alerted to what needs attention, and when.
 
 Owns: these rows of the table of settings.
 Must not know: the other rows, who uses a value.
@@ -14,7 +14,7 @@ ALERT_SETTINGS: Final[tuple[Setting, ...]] = (
         "",
         "URL",
         "Where alerts are sent, as JSON by POST. Empty: nowhere; SHOW ALERTS has them in any case. It is a secret, "
-        "since whoever knows it can send there.",
+        "since whoever knows it can post there.",
         webhook,
         mutable=True,
         secret=True,
@@ -32,7 +32,7 @@ ALERT_SETTINGS: Final[tuple[Setting, ...]] = (
         "alert_lag_second",
         60.0,
         "seconds",
-        "A job whose targets are older than this for alert_for_second is an alert.",
+        "If a job's targets are older than this for alert_for_second, an alert is raised.",
         at_least(1),
         mutable=True,
     ),
@@ -40,7 +40,7 @@ ALERT_SETTINGS: Final[tuple[Setting, ...]] = (
         "alert_for_second",
         120.0,
         "seconds",
-        "How long a lag, or a table that is behind, must last before it is an alert.",
+        "How long a lag, or a table that is behind, must last before an alert is raised.",
         at_least(0),
         mutable=True,
     ),
@@ -48,7 +48,7 @@ ALERT_SETTINGS: Final[tuple[Setting, ...]] = (
         "alert_repeat_second",
         14400.0,
         "seconds",
-        "An alert is sent again after this as long as its reason lasts. 0: it is sent once.",
+        "An alert is repeated at this interval as long as its reason lasts. 0: it is sent once.",
         at_least(0),
         mutable=True,
     ),
@@ -56,7 +56,7 @@ ALERT_SETTINGS: Final[tuple[Setting, ...]] = (
         "alert_disk_bytes",
         1 << 30,
         "bytes",
-        "Less free space on the disk of meta_dir, lake_dir, staging_dir or log_dir is an alert. 0: never.",
+        "An alert is raised if the disk of meta_dir, lake_dir, staging_dir or log_dir has less free space. 0: never.",
         at_least(0),
         mutable=True,
     ),

@@ -30,10 +30,10 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         256,
         "connections",
         "Maximum number of console connections that are not logged in yet, at one time; 32 more for addresses from "
-        "which someone has logged in before. When another one arrives, one that has said nothing is closed for it.",
+        "which someone has logged in before. When another one arrives, one that has sent nothing is closed for it.",
         at_least(1),
     ),
-    Setting("max_logins_per_address", 64, "connections", "The same per address.", at_least(1)),
+    Setting("max_logins_per_address", 64, "connections", "The same limit, per address.", at_least(1)),
     Setting(
         "reserved_connections",
         8,
@@ -149,7 +149,7 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "query_nice",
         5,
         "",
-        "Priority of commits over SELECT when both want all cores, as nice(1) counts: 0 none, 5 three to one.",
+        "Priority of commits over SELECT when both want all cores, as a value of nice(1): 0: none, 5: three to one.",
         between(0, 19),
     ),
     Setting(

@@ -103,7 +103,7 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "catalog_warehouse",
         "",
         "URI or name",
-        "Where the tables of that catalog are, such as s3://bucket/folder; for a REST catalog its own name of that.",
+        "Where the tables of that catalog are, such as s3://bucket/folder; for a REST catalog, a warehouse's name.",
     ),
     Setting("lake_dir", "var/lake", "folder", "Folder of the embedded Iceberg catalog and its tables.", lake_folder),
     Setting(
@@ -118,24 +118,24 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "copies_dir",
         "var/copies",
         "folder",
-        "Where files of a lake that is not on a local disk are written before they are uploaded, and downloaded to be "
-        "read.",
+        "Where files of a lake that is not on a local disk are written before they are uploaded, and where they are "
+        "downloaded to be read.",
         folder,
     ),
     Setting(
         "executor_wait_second",
         60.0,
         "seconds",
-        "How long a Spark cluster may give a job no executor; then the JVM is started anew, since a master that was "
-        "restarted does not know the old one. Set more than a busy or growing cluster takes.",
+        "How long a Spark job may wait for an executor of the cluster; then the JVM is restarted, since a master that "
+        "was restarted does not know the old one. Set it higher than a busy or growing cluster needs.",
         at_least(10),
     ),
     Setting(
         "source_files_dir",
         "",
         "folder",
-        "With a folder for each database, named like it, whose files the jobs of that database may name as "
-        "mysql.ssl_cert, mysql.ssl_key and the same of snapshot. Only ADMIN_PRIV may name others; if it is empty, any.",
+        "Has a folder for each database, of the same name, whose files the jobs of that database may use as "
+        "mysql.ssl_cert, mysql.ssl_key and the same of snapshot. Others, and all if this is empty, need ADMIN_PRIV.",
         folder_or_empty,
     ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
@@ -144,15 +144,15 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "log_format",
         "text",
         "text or json",
-        "Of fe.log. json: one object a line, with time (UTC), level, logger, thread, msg, further facts, and exc for "
-        "the lines of an exception. audit.log is JSON in any case.",
+        "Format of fe.log. json: one object per line, with time (UTC), level, logger, thread, msg, further facts, and "
+        "exc for the lines of an exception. audit.log is JSON in any case.",
         log_format,
     ),
     Setting(
         "log_to",
         "file",
         "file or stderr",
-        "stderr: what fe.log would have goes to standard error, as containers want it. audit.log stays a file.",
+        "stderr: what fe.log would have goes to standard error, as containers expect. audit.log stays a file.",
         log_target,
     ),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),

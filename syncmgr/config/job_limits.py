@@ -39,8 +39,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_jobs_per_account",
         200,
         "jobs",
-        "Maximum number of them that one account has created: CREATE SYNC of one more is refused, unless it has "
-        "ADMIN_PRIV. Jobs of earlier versions count for none.",
+        "Maximum number of such jobs that one account has created: CREATE SYNC of one more is refused, unless it has "
+        "ADMIN_PRIV. Jobs of earlier versions count for no account.",
         at_least(1),
         mutable=True,
     ),
@@ -65,7 +65,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "min_bytes_sync_commit",
         15 * MiB,
         "bytes",
-        "The same by size.",
+        "The same as min_sync_commit_size, by size.",
         at_least(1),
         mutable=True,
         job=True,
@@ -169,7 +169,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "source_queue_batches",
         64,
         "batches",
-        "How far the reader of a source runs ahead of staging, in batches of at most 4000 row events.",
+        "How far the reader of a source may run ahead of staging, in batches of at most 4000 row events.",
         at_least(1),
         mutable=True,
         job=True,
@@ -224,7 +224,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         25.0,
         "seconds",
         "How long the frontend waits for the last commits of its jobs when it is stopped. What is not done by then is "
-        "resumed by the next start. bin/stop_fe.sh kills a frontend that takes 60 seconds.",
+        "done after the next start. bin/stop_fe.sh kills a frontend that takes 60 seconds.",
         at_least(0),
         mutable=True,
     ),
@@ -242,7 +242,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_retry_second",
         300.0,
         "seconds",
-        "The same by time: a server that is down for less does not pause a job.",
+        "The same as max_retry, by time: a server that is down for less does not pause a job.",
         at_least(0),
         mutable=True,
         job=True,
@@ -277,8 +277,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "fold_copy_bytes",
         1024 * MiB,
         "bytes",
-        "Data files of a lake elsewhere that a fold of equality deletes copies to copies_dir at once; a larger one is "
-        "copied alone.",
+        "Total size of the data files of a lake elsewhere that a fold of equality deletes copies to copies_dir at a "
+        "time; a larger file is copied alone.",
         at_least(0),
         mutable=True,
     ),

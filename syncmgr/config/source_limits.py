@@ -22,8 +22,8 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         30.0,
         "seconds",
         "How often a server whose binlog lacks the names of columns (binlog_row_metadata is not FULL) is asked for "
-        "them, to find an ALTER TABLE that it did not log, and one that would not log what it replicates whether it "
-        "replicates.",
+        "them, to find an ALTER TABLE that it did not log; and how often a server that would not log what it "
+        "replicates is asked whether it replicates.",
         at_least(1),
     ),
     Setting(
@@ -55,8 +55,8 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         "binlog_check_second",
         30.0,
         "seconds",
-        "How often the source of a job is asked for how long it keeps what the job reads next, and how much that is "
-        "(binlog_left_second and lag_bytes of Status); once for all jobs of a source.",
+        "How often a source is asked how long it will keep what a job reads next, and how much is left to read "
+        "(binlog_left_second and lag_bytes of Status); it is asked once for all its jobs.",
         at_least(1),
         mutable=True,
     ),
@@ -73,7 +73,7 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         "source_lock_wait_second",
         1,
         "seconds",
-        "How long a job waits at a time for writers of a table that it locks, for its snapshot without a key or GTIDs.",
+        "How long one try to lock a table waits for its writers; a snapshot without a key or GTIDs needs that lock.",
         between(1, 3600),
     ),
     Setting(

@@ -31,7 +31,7 @@ BACKUP_FAILED = Row(20316, "HY000", "The {what} failed: {reason}")
 RESTORE_UNFINISHED = Row(
     20317,
     "HY000",
-    "A restore into '{folder}' was interrupted: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
+    "A restore into '{folder}' was interrupted: empty meta_dir, lake_dir (except jars) and staging_dir, and restore again",
 )
 STATEMENT_TOO_LARGE = Row(20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}")
 AUDIT_FAILED = Row(
@@ -47,7 +47,7 @@ MEMORY_FULL = Row(
 SOURCE_WAITED = Row(
     20321,
     "HY000",
-    "The statement was given up after {second} seconds (source_statement_second), because its source had not answered by then, and has changed nothing; check the source and the network to it, or SHOW PROCESSLIST for statements of the same account that wait for theirs",
+    "The statement was abandoned after {second} seconds (source_statement_second), because its source had not answered by then; nothing was changed. Check the source and the network to it, and SHOW PROCESSLIST for statements of the same account that are waiting for their sources",
 )
 META_CHARSET = Row(20322, "HY000", "The metadata would lose characters of names: {reason}")
 META_UNFIT = Row(
@@ -69,6 +69,6 @@ META_PACKET = Row(20326, "HY000", "The database of meta_url accepts only packets
 NO_WEBHOOK = Row(
     20327,
     "HY000",
-    "There is nobody to send alerts to: set alert_webhook in conf/fe.conf, or now with ADMIN SET FRONTEND CONFIG",
+    "No receiver of alerts is set: set alert_webhook in conf/fe.conf, or with ADMIN SET FRONTEND CONFIG until the next start",
 )
-WEBHOOK_FAILED = Row(20328, "HY000", "The alert was not received: {reason}; check alert_webhook, and its receiver")
+WEBHOOK_FAILED = Row(20328, "HY000", "The alert was not received: {reason}; check alert_webhook and its receiver")

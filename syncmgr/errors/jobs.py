@@ -47,13 +47,13 @@ NO_SUCH_POINT = Row(
 NOT_AT_POINT = Row(
     20017,
     "HY000",
-    "Table '{table}' has no snapshot at the consistent point '{point}': it is no target of that job, or had no rows",
+    "Table '{table}' has no snapshot at the consistent point '{point}': it is not a target of that job, or had no rows then",
 )
 NO_DDL_TO_SETTLE = Row(20018, "HY000", "The sync job '{job}' is not paused by a DDL statement")
 NO_SUCH_CHANNEL = Row(
     20019, "42S02", "Table '{table}' does not name one source table of sync job '{job}', which are: {tables}"
 )
-LAST_CHANNEL = Row(20020, "HY000", "Table '{table}' is the only one of sync job '{job}'; use STOP SYNC JOB")
+LAST_CHANNEL = Row(20020, "HY000", "Table '{table}' is the only table of sync job '{job}'; use STOP SYNC JOB")
 NO_TABLE_MATCHES = Row(20031, "42S02", "No table of the source matches {pattern}{hint}")
 NO_SOURCE_KEY = Row(20032, "HY000", "No unique key that a target can have: {tables}; {cure}")
 SHARDS_REFUSED = Row(
@@ -88,5 +88,5 @@ TOO_MANY_OF_ACCOUNT = Row(
 ROWS_TWICE = Row(
     20042,
     "HY000",
-    "Target '{target}' has no key, and may have rows twice: job '{job}', which has ended, has written changes after \"start\", or was about to; a SELECT that finds none twice settles it; otherwise STOP the new job, DROP the target and create it again, and create the job without \"start\", which brings all rows",
+    "Target '{target}' has no key, and may have duplicate rows: job '{job}', which has ended, has written changes after \"start\", or was about to; look for duplicates with SELECT: if there are none, nothing needs to be done; otherwise STOP the new job, DROP the target and create it again, and create the job without \"start\", which brings all rows",
 )

@@ -6,7 +6,7 @@ Must not know: who raises an error or how it is shown.
 
 from syncmgr.errors.row import Row
 
-LAKE_STARTING = Row(20201, "HY000", "The lake is still starting ({reason}); try again in some seconds")
+LAKE_STARTING = Row(20201, "HY000", "The lake is still starting ({reason}); try again in a few seconds")
 LAKE_FAILED = Row(20202, "HY000", "The lake failed: {reason}")
 TARGET_REPLACED = Row(
     20203,
@@ -69,7 +69,7 @@ BACKLOG_STUCK = Row(
 LAKE_SLOW = Row(
     20230,
     "HY000",
-    "The commit of epoch {epoch} has not ended for {second} seconds: Spark, or the lake's storage, is busy or hangs",
+    "The commit of epoch {epoch} has been running for {second} seconds: Spark or the lake's storage is busy or hangs",
 )
 TARGET_SET_BACK = Row(
     20231,
@@ -103,16 +103,16 @@ WRITES_LOST = Row(
 )
 COLUMN_REPLACED = Row(20237, "HY000", "Another engine dropped column '{column}' of table '{table}' and added it again")
 FOREIGN_CHANGE = Row(20238, "HY000", "Table '{table}' has to be changed in Spark first: {reason}")
-QUERIES_ENDED = Row(20240, "HY000", "The query engine has ended and is started again ({reason}); ask again")
-QUERY_TOO_BIG = Row(20241, "HY000", "The query needs more memory than it may have (query_memory)")
+QUERIES_ENDED = Row(20240, "HY000", "The query engine has ended and is being restarted ({reason}); run the query again")
+QUERY_TOO_BIG = Row(20241, "HY000", "The query needs more memory than it may use (query_memory)")
 JAR_ALTERED = Row(
     20242,
     "HY000",
-    "Jar '{file}' is not the expected one, even after it was fetched again: its SHA-256 is {found}, not {expected}",
+    "Jar '{file}' is not the expected one, even after it was downloaded again: its SHA-256 is {found}, not {expected}",
 )
-JARS_MISSING = Row(20243, "HY000", "Jars are neither in '{folder}' nor could they be fetched ({files}): {reason}")
+JARS_MISSING = Row(20243, "HY000", "Jars are missing from '{folder}' and could not be downloaded ({files}): {reason}")
 FILES_KEPT = Row(
     20244,
     "HY000",
-    "Table '{table}' is dropped, and its files stay: table '{other}' has them, too (register_table); DROP TABLE of the last name deletes them",
+    "Table '{table}' was dropped, but its files stay: table '{other}' uses them, too (register_table); DROP TABLE of the last name deletes them",
 )

@@ -34,7 +34,9 @@ SOURCE_VALUE = Row(
     20113, "HY000", "Column '{column}' of table '{table}' holds {value}, which the target cannot hold: {reason}"
 )
 SOURCE_PROTOCOL = Row(20114, "HY000", "The binlog stream of {address} cannot be read: {reason}")
-SOURCE_UNSUPPORTED = Row(20115, "HY000", "The MySQL server at {address} does what syncmgr does not support: {reason}")
+SOURCE_UNSUPPORTED = Row(
+    20115, "HY000", "The MySQL server at {address} does something that syncmgr does not support: {reason}"
+)
 SOURCE_XA = Row(
     20131,
     "HY000",
@@ -84,7 +86,7 @@ TABLES_STOPPED = Row(
 SOURCE_PURGES_SOON = Row(
     20147,
     "HY000",
-    "What the job reads next may be purged from the binlog of {address} in {left}, and its changes are then lost; let the job read on before, or SET GLOBAL binlog_expire_logs_seconds to more",
+    "What the job reads next may be purged from the binlog of {address} in {left}, and its changes are then lost; let the job catch up before that, or raise binlog_expire_logs_seconds with SET GLOBAL",
 )
 SOURCE_UNLOGGED = Row(
     20160,

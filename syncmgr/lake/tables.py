@@ -157,7 +157,7 @@ class IcebergTables:
             other = self._iceberg().drop_table(db, table, self.drops)
         self._forget(db, table)
         if other is not None:
-            log.warning("%s.%s is dropped, and its files stay: table %s has them, too", db, table, other)
+            log.warning("%s.%s was dropped, but its files stay: table %s uses them, too", db, table, other)
         return other
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:

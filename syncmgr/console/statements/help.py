@@ -59,7 +59,7 @@ CLAUSES: Final = (
     Topic(
         name="SET",
         syntax='ALTER SYNC JOB [db.]job SET ("key" = "value", ...)',
-        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on with the new values.
+        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job continues with the new ones.
 Those of FROM BINLOG are changed by SET SOURCE. The properties for changes of the source are
 {", ".join(each.name for each in JOB_PROPERTIES)}.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
@@ -69,15 +69,15 @@ Those of FROM BINLOG are changed by SET SOURCE. The properties for changes of th
         syntax='ALTER SYNC JOB [db.]job SET SOURCE ("key" = "value", ...)',
         says="""SET SOURCE changes how the job reaches its source: password, user, hosts, ports, server id, TLS (HELP
 CREATE SYNC JOB); not "type", "start" or "canal.destination". The new source is checked first: the login, the grants,
-and that it has the history that the job has read. Otherwise nothing changes. Where the server or the proof of its
-identity changes, the password is given again.""",
+and that it has the history that the job has read. If a check fails, nothing changes. If the server changes, or how it
+proves its identity, the statement must give the password again.""",
         example='ALTER SYNC JOB demo.job1 SET SOURCE ("mysql.password" = "the new one")',
         keywords=("BINLOG",),
     ),
     Topic(
         name="ADD TABLE",
         syntax="ALTER SYNC JOB [db.]job ADD TABLE channel [, ...]",
-        says="""ADD TABLE takes channels as CREATE SYNC does (see HELP CREATE SYNC JOB); INTO db.* makes their targets.
+        says="""ADD TABLE takes channels as CREATE SYNC does (see HELP CREATE SYNC JOB); INTO db.* creates the targets.
 Their rows are read while the other tables keep streaming, whatever the "start" of the job was.""",
         example="ALTER SYNC JOB demo.job1 ADD TABLE FROM shop.lines INTO demo.*",
         keywords=("CHANNEL",),
@@ -91,9 +91,9 @@ Their rows are read while the other tables keep streaming, whatever the "start" 
     Topic(
         name="RESYNC TABLE",
         syntax="ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]",
-        says="""RESYNC TABLE reads a table again and replaces its rows in one commit, and its columns too if the table
-was stopped. With WHERE it replaces only some keys: the condition compares columns of the key with constants.
-A paused job does so after RESUME.""",
+        says="""RESYNC TABLE reads a table again and replaces its rows in one commit; if the table was stopped, also its
+columns. With WHERE it replaces only some keys: the condition compares columns of the key with constants.
+A paused job does this after RESUME.""",
         example="ALTER SYNC JOB demo.job1 RESYNC TABLE shop.lines WHERE id BETWEEN 1000 AND 2000",
         keywords=("CHANNEL",),
     ),
@@ -106,8 +106,8 @@ A paused job does so after RESUME.""",
     Topic(
         name="SKIP DDL",
         syntax="ALTER SYNC JOB [db.]job SKIP DDL",
-        says="""SKIP DDL skips the statement that paused the job: the target is not changed, and you make sure that it
-fits. The statement is in Msg and in information_schema.sync_ddl. SKIP DDL takes effect at RESUME.""",
+        says="""SKIP DDL skips the statement that paused the job: the target is not changed, and you must make sure that
+it fits. The statement is in Msg and in information_schema.sync_ddl. SKIP DDL takes effect at RESUME.""",
         example="ALTER SYNC JOB demo.job1 SKIP DDL",
         keywords=("DDL",),
     ),
@@ -194,23 +194,23 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     Topic(
         name="SHOW SYNC JOB",
         syntax="SHOW SYNC JOB [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
-        says="Lists the jobs of a database: the named one, else the current one, else all of them.",
+        says="Lists the jobs of a database: the one in FROM, or the current one; without either, all jobs.",
         example="SHOW SYNC JOB FROM demo",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="SHOW SYNC JOB STATUS",
         syntax="SHOW SYNC JOB STATUS [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
-        says="One short line for each job: its state, the age of its targets, rows, how many of its tables are in "
-        "which state, whether it needs an operator, the number of its error. LIKE is about db.job.",
+        says="One short line for each job: its state, the age of its targets, rows, the number of its tables in each "
+        "state, whether it needs an operator, the number of its error. LIKE matches db.job.",
         example="SHOW SYNC JOB STATUS WHERE NeedsOperator = 'yes'",
         keywords=("SYNC", "JOB"),
     ),
     Topic(
         name="SHOW SYNC JOB TABLES",
         syntax="SHOW SYNC JOB TABLES FOR [db.]job [LIKE 'pattern' | WHERE condition]",
-        says="The tables of a job: source, target, state, since when, the error, and what to do about it. LIKE is "
-        "about the target.",
+        says="The tables of a job: source, target, state, since when, the error, and what to do about it. LIKE "
+        "matches the target.",
         example="SHOW SYNC JOB TABLES FOR demo.shop WHERE State <> 'STREAMING'",
         keywords=("SYNC", "JOB"),
     ),
@@ -244,8 +244,8 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
 [PARTITION BY (column | BUCKET(n, column) | TRUNCATE(n, column) | YEAR|MONTH|DAY|HOUR(column), ...)]
 [DISTRIBUTED BY HASH (column, ...) BUCKETS n]
 [PROPERTIES ("key" = "value", ...)]""",
-        says=f"""Creates an {FORMAT.name} table. With UNIQUE KEY changes are applied as upserts and deletes, else rows
-are appended. BUCKETS n with n > 1 partitions by a hash of the column.
+        says=f"""Creates an {FORMAT.name} table. With UNIQUE KEY changes are applied as upserts and deletes;
+without it rows are appended. BUCKETS n with n > 1 partitions by a hash of the column.
 PROPERTIES takes {", ".join(f'"{name}"' for name in FORMAT.properties)}.""",
         example="""CREATE TABLE demo.orders (id BIGINT NOT NULL, status VARCHAR(16), amount DECIMAL(12,2))
 UNIQUE KEY (id)""",
@@ -253,7 +253,7 @@ UNIQUE KEY (id)""",
     Topic(
         name="ALTER TABLE",
         syntax="ALTER TABLE [db.]table ENABLE FEATURE 'BATCH_DELETE'",
-        says="Accepted as Doris' guides have it, with a warning: a table with a UNIQUE KEY always has it.",
+        says="Accepted for Doris' guides, with a warning; does nothing: a table with a UNIQUE KEY always has it.",
         example="ALTER TABLE demo.orders ENABLE FEATURE 'BATCH_DELETE'",
     ),
     Topic(
@@ -306,7 +306,7 @@ A new user has no privileges until GRANT.""",
 REVOKE privilege, ... ON *.* | db.* | db.table | JOB db.job FROM user[@host]
 SHOW [ALL] GRANTS [FOR user[@host]]""",
         says=f"""The privileges are {_GLOBAL} (only ON *.*), {_OTHERS}, or ALL. Sync jobs need
-LOAD_PRIV. Both statements take effect immediately, also in open connections.""",
+LOAD_PRIV. GRANT and REVOKE take effect immediately, also in open connections.""",
         example="GRANT SELECT_PRIV, LOAD_PRIV ON demo.* TO alice",
         keywords=("REVOKE", "GRANTS", "PRIVILEGES"),
     ),
@@ -327,15 +327,15 @@ LOAD_PRIV. Both statements take effect immediately, also in open connections."""
     Topic(
         name="SHOW ALERTS",
         syntax="SHOW ALERTS [LIKE 'pattern' | WHERE condition]",
-        says="Lists what needs attention now, and what did before: what it was, what to do, and whether alert_webhook "
-        "has received it. LIKE is about the event. For root and accounts with ADMIN_PRIV or NODE_PRIV.",
+        says="Lists what needs attention now, and what did earlier: what it is, what to do, and whether alert_webhook "
+        "has received it. LIKE matches the event. For root and accounts with ADMIN_PRIV or NODE_PRIV.",
         example="SHOW ALERTS WHERE State = 'firing'",
         keywords=("ALERT",),
     ),
     Topic(
         name="ADMIN TEST ALERT",
         syntax="ADMIN TEST ALERT",
-        says="Sends one message to alert_webhook, and reports why it was not received if so.",
+        says="Sends one message to alert_webhook; if it is not received, reports why.",
         example="ADMIN TEST ALERT",
         keywords=("ALERT",),
     ),

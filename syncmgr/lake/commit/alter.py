@@ -137,7 +137,7 @@ class Alter:
             self._borne(table)
             other = self._iceberg.drop_table(alter.db, alter.table, self._drops)
             if other is not None:
-                logger.warning("%s is dropped, and its files stay: table %s has them, too", self._label, other)
+                logger.warning("%s was dropped, but its files stay: table %s uses them, too", self._label, other)
         passing(CrashPoint.TABLE_ALTERED)
         return ChannelCommitted(snapshot=None, passed_over=passed_over)
 
