@@ -51,6 +51,7 @@ COMMIT: Final = Retry(first=0.5, most=30.0)  # of a job, and of a table that is 
 LATE_TABLE: Final = Retry(first=5.0, most=300.0)  # a table whose rows could not be read; `most` is a setting
 RESUME: Final = Retry(first=10.0, most=300.0)  # of a job that an error has paused
 JVM: Final = Retry(first=1.0, most=60.0)  # the start of Spark
+ALERT: Final = Retry(first=1.0, most=300.0)  # a message that nobody has received
 
 
 def resume_after(failures: int) -> float:

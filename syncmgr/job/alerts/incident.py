@@ -11,10 +11,9 @@ from enum import StrEnum
 from typing import Final
 
 from syncmgr.job.alerts.condition import AlertKey, Condition
-from syncmgr.job.backoff import Retry
+from syncmgr.job.backoff import ALERT
 from syncmgr.job.failure import time_text
 
-SEND: Final = Retry(first=1.0, most=300.0)
 GIVE_UP_SECOND: Final = 86400.0  # after that nobody wants to know
 
 
@@ -49,7 +48,7 @@ class Incident:
         """Whether its message has failed and is tried again later: no other one overtakes it."""
         if self.tried_at is None or not self.failures:
             return False
-        return self.tried_at <= now < self.tried_at + SEND.wait(self.failures)  # a clock may be set back
+        return self.tried_at <= now < self.tried_at + ALERT.wait(self.failures)  # a clock may be set back
 
     def due(self, now: float, repeat_second: float) -> Status | None:
         """The message that is to be sent; one that nobody has received within a day after the end is not any more."""

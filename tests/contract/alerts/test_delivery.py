@@ -97,7 +97,7 @@ def test_what_is_not_received_is_sent_again_in_order(
     store: Store, chat: Chat, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     """Also after the thing is over: its beginning first; nothing follows a redirect."""
-    monkeypatch.setattr(incident, "SEND", Retry(first=0.05, most=0.1))
+    monkeypatch.setattr(incident, "ALERT", Retry(first=0.05, most=0.1))
     monkeypatch.setattr(delivery, "LOOK_SECOND", 0.05)
     chat.status = status
     with watched(store, chat.url) as alerts:
@@ -117,7 +117,7 @@ def test_a_message_that_the_receiver_never_takes_holds_up_no_other(
     store: Store, chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A chat refuses one for what is in it, and nobody would be told of anything else until that has ended."""
-    monkeypatch.setattr(incident, "SEND", Retry(first=0.05, most=0.1))
+    monkeypatch.setattr(incident, "ALERT", Retry(first=0.05, most=0.1))
     monkeypatch.setattr(delivery, "LOOK_SECOND", 0.05)
     chat.dislikes = b"demo.shop"
     with watched(store, chat.url) as alerts:
