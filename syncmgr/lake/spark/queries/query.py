@@ -23,6 +23,13 @@ EXPLAIN: Final = re.compile(
     r"(?:\s|--[^\n\\]*\n|/\*[^*/]*\*/)*EXPLAIN\s+(?P<mode>(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE
 )
 
+# What Iceberg reads as a part of a table where it follows its name: its metadata, a branch or a state of it.
+OF_A_TABLE: Final = re.compile(
+    r"entries|history|metadata_log_entries|snapshots|refs|manifests|partitions|position_deletes|changes"
+    r"|(?:all_)?(?:data_|delete_)?files|all_(?:manifests|entries)"
+    r"|(?:branch|tag)_.+|(?:snapshot_id|at_timestamp)_[0-9]+",
+    re.IGNORECASE,
+)
 ENDING: Final = re.compile(r"SparkContext was shut down|stopped SparkContext")  # of a JVM that is about to end
 
 Refuse = Callable[[tuple[str, str] | None], None]
@@ -39,9 +46,12 @@ class QueryColumn(NamedTuple):
 def of_lake(name: tuple[str, ...] | None) -> tuple[str, str] | None:
     """Database and table of what a query reads; for one of Iceberg's metadata tables, those of its table.
 
-    None for what no grant can cover: another catalog's tables, files, and Iceberg's way to name a table by its path.
+    None for what no grant can cover: another catalog's tables, files, Iceberg's way to name a table by its path, and
+    tables of a namespace in another one.
     """
     if name is None or len(name) not in {3, 4} or name[0] != CATALOG or any("/" in part for part in name):
+        return None
+    if len(name) == 4 and OF_A_TABLE.fullmatch(name[3]) is None:
         return None
     return name[1], name[2]
 
