@@ -31,6 +31,7 @@ from syncmgr.console.registry import Registry
 from syncmgr.console.wire.packet import ProtocolError
 from syncmgr.console.wire.stream import ConnectionLost, PacketStream
 from syncmgr.errors import Code, SyncError
+from syncmgr.host.listening import listening_sockets, port_of
 
 log = logging.getLogger(__name__)
 
@@ -86,27 +87,15 @@ class Listener:
 
     def start(self) -> None:
         """Bind and go to work. Raises PORT_IN_USE."""
-        for host in self._hosts:
-            self._bind(host)
+        self._sockets = listening_sockets(self._hosts, self.port, backlog=BACKLOG)
+        for listener in self._sockets:
+            listener.setblocking(False)
+        self.port = self._registry.port = port_of(self._sockets)
         running = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(running)), name="console", daemon=True)
         self._thread.start()
         running.wait()
         log.info("the console listens on port %d of %s", self.port, ", ".join(self._hosts))
-
-    def _bind(self, host: str) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listener = socket.create_server((host, self.port), family=family, backlog=BACKLOG)
-        except OSError as error:
-            if family == socket.AF_INET6 and self._sockets:
-                log.info("the console does not listen on %s: %s", host, error)
-                return
-            self._close_listeners()
-            raise SyncError(Code.PORT_IN_USE, port=self.port, host=host, reason=error.strerror) from error
-        listener.setblocking(False)
-        self.port = self._registry.port = listener.getsockname()[1]
-        self._sockets.append(listener)
 
     def _close_listeners(self) -> None:
         for listener in self._sockets:

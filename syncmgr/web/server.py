@@ -15,12 +15,13 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.host.listening import listening_sockets, port_of
 from syncmgr.web.connections import HttpConnection
 
 DRAIN_SECOND: Final = 1  # for answers under way, when it stops
 LONGEST_REQUEST: Final = 16 * 1024  # bytes of a request line and its headers
 BACKLOG: Final = 128
+HINT: Final = "; it is http_port in fe.conf, and 0 opens none"
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class HttpServer:
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], port: int, identity: ssl.SSLContext | None) -> None:
         self._hosts, self.port = hosts, port
-        self._sockets: list[socket.socket] = []
+        self._sockets = list[socket.socket]()
         config = uvicorn.Config(
             app,
             http=HttpConnection,
@@ -56,24 +57,10 @@ class HttpServer:
 
     def start(self) -> None:
         """Bind, and answer from a thread. Raises PORT_IN_USE."""
-        for host in self._hosts:
-            self._bind(host)
+        self._sockets = listening_sockets(self._hosts, self.port, backlog=BACKLOG, hint=HINT)
+        self.port = port_of(self._sockets)
         self._thread.start()
         log.info("metrics and health: %s on port %d of %s", self.scheme, self.port, ", ".join(self._hosts))
-
-    def _bind(self, host: str) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listener = socket.create_server((host, self.port), family=family, backlog=BACKLOG)
-        except OSError as error:
-            if family == socket.AF_INET6 and self._sockets:
-                log.info("HTTP is not served on %s: %s", host, error)
-                return
-            self._close()
-            reason = f"{error.strerror}; it is http_port in fe.conf, and 0 opens none"
-            raise SyncError(Code.PORT_IN_USE, port=self.port, host=host, reason=reason) from error
-        self.port = listener.getsockname()[1]
-        self._sockets.append(listener)
 
     def _close(self) -> None:
         for listener in self._sockets:

@@ -10,7 +10,16 @@ from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.metrics.sample import JobSample
 
 STATUS_COLUMNS: Final = (
-    *("Job", "State", "LagSecond", "Rows", "Tables", "Snapshot", "Behind", "Stopped", "NeedsOperator", "Error"),
+    "Job",
+    "State",
+    "LagSecond",
+    "Rows",
+    "Tables",
+    "Snapshot",
+    "Behind",
+    "Stopped",
+    "NeedsOperator",
+    "Error",
 )
 TABLES_COLUMNS: Final = ("Source", "Target", "State", "Since", "Error", "Reason", "Advice")
 
