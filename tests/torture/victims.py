@@ -139,13 +139,25 @@ class Victims:
     def _bury(self) -> None:
         """JVM and workers end by the loss of their pipe, whatever they were doing."""
         _thaw(self._orphans)
-        _, left = psutil.wait_procs(self._orphans, timeout=LAST_BREATH_SECOND * PATIENCE)
-        assert not left, f"{left} outlived their frontend"
+        until(
+            lambda: not any(_lives(each) for each in self._orphans),
+            deadline=LAST_BREATH_SECOND,
+            why=f"the end of {self._orphans}, which outlived their frontend",
+            step=ASK_SECOND,
+        )
 
 
 def _thaw(processes: list[psutil.Process]) -> None:
     for process in processes:
         signalled(process, signal.SIGCONT)
+
+
+def _lives(process: psutil.Process) -> bool:
+    """What psutil says: it lets `FileNotFoundError` through where a process goes while it reads of it."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.NoSuchProcess, FileNotFoundError):
+        return False
 
 
 def _born(ask: Callable[[], list[psutil.Process]]) -> list[psutil.Process]:
