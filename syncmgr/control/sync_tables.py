@@ -22,6 +22,10 @@ from syncmgr.meta.store import Store
 Row = tuple[object, ...]
 EVERYTHING: Final = WantedRows()
 STATUS: Final = SHOW_COLUMNS.index("Status")
+FIGURES: Final = (
+    *("binlog_left_second", "lag_bytes", "lag_second", "synced_until", "needs_operator", "error", "advice"),
+    *("paused_by", "resume_at", "consumed_rows", "consumed_bytes", "commits", "dead_letters"),
+)  # of Status, that have a column of their own besides
 
 TABLES: Final = (
     "sync_jobs",
@@ -158,9 +162,9 @@ def _tables(
 
 
 def _figures(status: str) -> Row:
-    """Those that have a column of their own besides Status."""
+    """In the order of FIGURES."""
     told = json.loads(status)
-    return told.get("binlog_left_second"), told.get("lag_bytes")
+    return tuple(("NO", "YES")[value] if isinstance(value := told.get(key), bool) else value for key in FIGURES)
 
 
 def _name(job: SyncJob) -> tuple[int, str, str]:

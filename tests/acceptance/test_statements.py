@@ -450,8 +450,9 @@ def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
     assert channels == [("a",), ("b",)]
     states = desk.rows(f"SELECT DISTINCT STATE FROM information_schema.sync_epochs {of_job} AND EPOCH <= {first}")
     assert states == [("COMMITTED",)]
-    [(state,)] = desk.rows(f"SELECT STATE FROM information_schema.sync_jobs {of_job}")
-    assert state == "RUNNING"
+    figures = "STATE, NEEDS_OPERATOR, ERROR, LAG_SECOND < 100, CONSUMED_ROWS, SYNCED_UNTIL > NOW() - INTERVAL 1 HOUR"
+    [of_job_now] = desk.rows(f"SELECT {figures} FROM information_schema.sync_jobs {of_job}")
+    assert of_job_now == ("RUNNING", "NO", None, 1, 4, 1)
     with pytest.raises(pymysql.err.MySQLError, match=str(Code.NO_SUCH_POINT.number)):
         desk.ask(f"SELECT * FROM {desk.name}.a VERSION AS OF '{desk.name}.job1@99999'")
 

@@ -64,7 +64,9 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
     assert sorted(asked) == ["dropped", "orders"]
 
 
-STATUS = '{"binlog_left_second": 7, "lag_bytes": 9}'
+STATUS = '{"binlog_left_second": 7, "lag_bytes": 9, "lag_second": 0.6, "needs_operator": true, "error": 20103}'
+
+FIGURES = (7, 9, 0.6, None, "YES", 20103, *[None] * 7)
 
 
 def test_only_the_jobs_that_are_wanted_are_computed() -> None:
@@ -79,4 +81,4 @@ def test_only_the_jobs_that_are_wanted_are_computed() -> None:
 
     history = History(store, SimpleNamespace(show=show), NO_LAKE)  # type: ignore[arg-type]
     rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
-    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, 7, 9)])
+    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, *FIGURES)])

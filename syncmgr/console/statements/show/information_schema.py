@@ -17,7 +17,7 @@ from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, Lo
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.local.wanted_rows import RowBounds
 from syncmgr.console.statements.show.show import COLLATION, COLLATIONS, ENGINE, ENGINE_COMMENT, sizes, type_of
-from syncmgr.console.table_columns import NUMBERS, TABLES
+from syncmgr.console.table_columns import FRACTIONS, NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
@@ -60,14 +60,21 @@ def described(name: str) -> TargetTable:
     """A table of information_schema, described like one of the lake. Raises UNKNOWN_SCHEMA_TABLE."""
     if name.lower() not in TABLES:
         raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())
-    columns = (
-        TargetColumn(name=column, type=_NUMBER if column in NUMBERS else _WORD) for column in TABLES[name.lower()]
-    )
+    columns = (TargetColumn(name=column, type=_type(column)) for column in TABLES[name.lower()])
     return TargetTable(db=INFORMATION_SCHEMA, name=name.upper(), columns=tuple(columns), reserved_columns=frozenset())
 
 
 _NUMBER: Final = TargetType(name="BIGINT")
+_FRACTION: Final = TargetType(name="DOUBLE")
 _WORD: Final = TargetType(name="VARCHAR", args=(512,))
+
+
+def _type(column: str) -> TargetType:
+    return _NUMBER if column in NUMBERS else _FRACTION if column in FRACTIONS else _WORD
+
+
+def _sqlite_type(column: str) -> str:
+    return "INTEGER" if column in NUMBERS else "REAL" if column in FRACTIONS else _TEXT
 
 
 def answer(
@@ -89,7 +96,7 @@ def answer(
     with SqliteEngine(spill=spill) as lite:
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
-            kinds = [(column, "INTEGER" if column in NUMBERS else _TEXT) for column in TABLES[name]]
+            kinds = [(column, _sqlite_type(column)) for column in TABLES[name]]
             made = _ROWS[name](schema) if name in _ROWS else history.rows(name, wanted) if name in OF_HISTORY else ()
             lite.add(f"{INFORMATION_SCHEMA}.{quoted(name)}", kinds, made)
         names, rows = lite.ask(question.sql)
