@@ -24,6 +24,7 @@ from syncmgr.control.sync_tables import History
 from syncmgr.control.upkeep import EXPIRY, UPKEEP, TargetUpkeep
 from syncmgr.control.users import Users
 from syncmgr.fe.alerts import Alerts
+from syncmgr.fe.commit_times import AllCommitTimes
 from syncmgr.fe.doors import Doors
 from syncmgr.fe.limits import console_limits
 from syncmgr.fe.measuring import Measuring
@@ -82,6 +83,7 @@ class Frontend:
             warn_second=lambda: settings.number("binlog_warn_second"),
             ask_second=lambda: settings.seconds("binlog_check_second"),
         )
+        self._commit_times = AllCommitTimes()
         self.jobs = self._jobs(upkeep, sources, retained)
         self.history = History(store, self.jobs, self.lake.tables)
         self._scheduler = self._scheduled(upkeep, retained)
@@ -91,7 +93,7 @@ class Frontend:
 
     def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs) -> Jobs:
         settings, store = self._settings, self._metadata.store
-        runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool)
+        runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool, self._commit_times)
         return Jobs(
             store=store,
             catalog=self.catalog,
@@ -116,7 +118,7 @@ class Frontend:
     def _measuring(self) -> Measuring:
         folders = {name: self._settings.folder(name) for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir")}
         engines = {"lake": lambda: self.lake.serves, "queries": lambda: self.queries.pid is not None}
-        return Measuring(jobs=self.jobs.samples, spark_up=engines, folders=folders)
+        return Measuring(jobs=self.jobs.samples, spark_up=engines, folders=folders, commit_times=self._commit_times)
 
     def _scheduled(self, upkeep: TargetUpkeep, retained: RetainedBinlogs) -> Scheduler:
         return Scheduler(

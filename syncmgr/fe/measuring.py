@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from syncmgr import __version__
 from syncmgr.errors import Code, SyncError
+from syncmgr.fe.commit_times import AllCommitTimes
 from syncmgr.job.metrics.sample import JobSample, Sample, newest
 
 
@@ -25,8 +26,10 @@ class Measuring:
         jobs: Callable[[], Iterable[JobSample]],
         spark_up: Mapping[str, Callable[[], bool]],
         folders: Mapping[str, Path],
+        commit_times: AllCommitTimes,
     ) -> None:
         """`spark_up`: by engine. `folders`: of the local disk, by setting."""
+        self._commit_times = commit_times
         self._started_at = time.time()
         self._jobs, self._spark_up, self._folders = jobs, spark_up, folders
         self._known: tuple[JobSample, ...] = ()
@@ -42,6 +45,7 @@ class Measuring:
             spark_up=MappingProxyType({engine: is_up() for engine, is_up in self._spark_up.items()}),
             disk_free=MappingProxyType(dict(self._free())),
             jobs=self._known,
+            commit_times=self._commit_times.of([job.id for job in self._known]),
         )
 
     def _ask(self) -> bool:

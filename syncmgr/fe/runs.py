@@ -15,6 +15,7 @@ from syncmgr.control.catalog import Catalog
 from syncmgr.control.running.job_lives import OnArrival, OnUnloggedTables
 from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.errors import SyncError
+from syncmgr.fe.commit_times import AllCommitTimes
 from syncmgr.fe.limits import dead_letters_of, limits_of, retry_of
 from syncmgr.fe.places import staging
 from syncmgr.fe.sources import Sources
@@ -41,8 +42,16 @@ class Runs:
     """Makes one for each life of a job."""
 
     def __init__(
-        self, settings: Settings, sources: Sources, store: Store, catalog: Catalog, lake: OpenLake, pool: Executor
+        self,
+        settings: Settings,
+        sources: Sources,
+        store: Store,
+        catalog: Catalog,
+        lake: OpenLake,
+        pool: Executor,
+        times: AllCommitTimes,
     ) -> None:
+        self._times = times
         self._settings, self._sources = settings, sources
         self._store, self._catalog, self._lake, self._pool = store, catalog, lake, pool
 
@@ -94,6 +103,7 @@ class Runs:
             partial(dead_letters_of, self._of(job)),
             name=f"{job.db}.{job.name}",
             labels={channel.token: channel.source.label for channel in job.channels},
+            observe=partial(self._times.observe, job.id),
         )
 
     def _snapshot(self, job: SyncJob, ledger: JobLedger, lake: KnownHistory) -> Snapshot | None:

@@ -37,12 +37,17 @@ class JobLedger:
         most_dead_letters: Callable[[], DeadLetterBounds] = DeadLetterBounds,
         name: str = "",
         labels: Mapping[str, str] = MappingProxyType({}),
+        observe: Callable[[float | None, float, float], None] = lambda *_: None,
     ) -> None:
-        """`name` of the job and `labels` of its source tables, by channel token: for the log."""
+        """`name` of the job and `labels` of its source tables, by channel token: for the log. `observe`: is told of
+        each commit when its intent was stored (None: by an earlier process), its source time, and when it was stored.
+        """
         self._store = store
         self._job_id = job_id
         self._keep_second = keep_second
         self._name, self._labels = name, labels
+        self._observe = observe
+        self._intent: tuple[int, float] | None = None  # number and time of the last one
         self._dead_letters = JobDeadLetters(store.dead_letters, job_id, most_dead_letters, name, self._label)
 
     def add_intent(self, epoch: Epoch) -> None:
@@ -53,6 +58,7 @@ class JobLedger:
                 last = self.last_epoch()
                 dead = self._dead_letters.of_epoch(dead, None if last is None else last.end, self.loads())
             self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
+        self._intent = epoch.number, time.time()
         self._dead_letters.tell(dead)
 
     def _label(self, token: str) -> str:
@@ -62,6 +68,8 @@ class JobLedger:
         now = time.time()
         since = now - self._keep_second()
         self._store.epochs.commit(self._job_id, epoch, committed, at=now, keep_since=since, consistent=consistent)
+        number, intent_at = self._intent or (None, None)
+        self._observe(intent_at if number == epoch.number else None, epoch.source_time, time.time())
         if epoch.ddl is not None:
             for token, done in epoch.ddl.done.items():
                 log.info("job %s: %s: %s (%s)", self._name, self._label(token), done, epoch.ddl.statement)

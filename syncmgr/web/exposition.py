@@ -4,15 +4,16 @@ Owns: which family a metric becomes, the figures of the process.
 Must not know: HTTP, which metrics there are.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from prometheus_client import Metric, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import choose_encoder
 
 from syncmgr.job.metrics import metric
+from syncmgr.job.metrics.histogram import Histogram
 from syncmgr.job.metrics.metric import METRICS
 from syncmgr.job.metrics.sample import Sample
 
@@ -40,7 +41,19 @@ class Exposition:
 
 
 def _family(row: metric.Metric, sample: Sample | None) -> Metric:
+    series = () if sample is None else row.series(sample)
+    if row.kind == "histogram":
+        return _histogram(row, series)
     family = _FAMILIES[row.kind](row.name, row.doc, labels=row.labels)
-    for labels, value in () if sample is None else row.series(sample):
+    for labels, value in series:
+        assert not isinstance(value, Histogram), row.name
         family.add_metric(labels, value)
+    return family
+
+
+def _histogram(row: metric.Metric, series: Iterable[metric.Series]) -> Metric:
+    family = HistogramMetricFamily(row.name, row.doc, labels=row.labels)
+    for labels, value in series:
+        assert isinstance(value, Histogram), row.name
+        family.add_metric(labels, value.buckets(), value.sum)
     return family

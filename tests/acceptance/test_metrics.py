@@ -12,7 +12,7 @@ from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.chat import Chat
 from tests.support.servers.mysql import PASSWORD, MysqlServer
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -105,6 +105,9 @@ def test_metrics_and_alerts_say_what_show_says(
     until(lambda: scraped.of("job_tables").get(("STREAMING",)) == 1, why="its table streams")
     mysql_server.run(f"INSERT INTO {db}.orders VALUES (3, 3)")
     until(lambda: scraped.one("job_committed_rows_total") == 3, why="a change is counted")
+    until(lambda: (scraped.one("job_commit_duration_seconds_count") or 0) >= 1, why="its commit was measured")
+    assert 0 < (scraped.one("job_commit_duration_seconds_sum") or 0) < HANG_SECOND
+    assert (scraped.one("job_visible_delay_seconds_count") or 0) >= 1
     frontend.kill_workers()
     assert scraped.state() in STATES
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from syncmgr.job.metrics.histogram import CommitTimes, Histogram
 from syncmgr.job.metrics.sample import JobSample, Sample
 from syncmgr.job.state import JobState
 
-Series = tuple[tuple[str, ...], float]  # the values of the labels, and the value
+Series = tuple[tuple[str, ...], float | Histogram]  # the values of the labels, and the value
 OF_JOB: Final = ("db", "sync_job")  # not `job`, which Prometheus has for itself
 OF_TABLE: Final = (*OF_JOB, "table")
+NO_COMMITS: Final = CommitTimes()
 SHOWN_STATES: Final = tuple(dict.fromkeys(state.shown for state in JobState))
 
 
@@ -23,7 +25,7 @@ class Metric:
     """One row. `kind`: how it may change. `doc`: a sentence without markup."""
 
     name: str
-    kind: Literal["gauge", "counter"]
+    kind: Literal["gauge", "counter", "histogram"]
     doc: str
     series: Callable[[Sample], Iterable[Series]]
     labels: tuple[str, ...] = ()
@@ -44,6 +46,16 @@ def _each_job(value: Callable[[JobSample], float | None]) -> Callable[[Sample], 
             found = value(job)
             if found is not None:
                 yield (job.db, job.name), found
+
+    return series
+
+
+def _times(value: Callable[[CommitTimes], Histogram]) -> Callable[[Sample], Iterator[Series]]:
+    """Each job has it, from the start on: a rate of a series that appears with its first commit would miss that."""
+
+    def series(sample: Sample) -> Iterator[Series]:
+        for job in sample.jobs:
+            yield (job.db, job.name), value(sample.commit_times.get(job.id, NO_COMMITS))
 
     return series
 
@@ -170,6 +182,20 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         doc="Commits of the job; it goes on after a restart.",
         series=_each_job(lambda job: job.figures.commits),
+        labels=OF_JOB,
+    ),
+    Metric(
+        name="syncmgr_job_commit_duration_seconds",
+        kind="histogram",
+        doc="How long commits took, from the stored intent to the stored commit; since the start of the frontend.",
+        series=_times(lambda times: times.duration),
+        labels=OF_JOB,
+    ),
+    Metric(
+        name="syncmgr_job_visible_delay_seconds",
+        kind="histogram",
+        doc="From the commit at the source until readers of the targets saw it, for the newest change of each commit.",
+        series=_times(lambda times: times.delay),
         labels=OF_JOB,
     ),
     Metric(

@@ -5,9 +5,10 @@ Must not know: who measures, how often, who reads it. Times are unix seconds.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from syncmgr.job.channel.channel_state import ChannelState
+from syncmgr.job.metrics.histogram import CommitTimes
 from syncmgr.job.overview import TableOverview, lag_second, needs_operator, synced_until
 from syncmgr.job.show_sync import Figures
 from syncmgr.job.snapshot.chunk import Load, load_facts
@@ -60,7 +61,8 @@ class JobSample:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
     """A frontend. `meta_up`: its metadata have answered, otherwise `jobs` are those of the last answer.
-    `spark_up`: by engine. `disk_free`: bytes, by the setting that names the folder.
+    `spark_up`: by engine. `disk_free`: bytes, by the setting that names the folder. `commit_times`: by the id of the
+    job; one without has not committed since the start.
     """
 
     at: float
@@ -70,6 +72,7 @@ class Sample:
     spark_up: Mapping[str, bool]
     disk_free: Mapping[str, int]
     jobs: tuple[JobSample, ...] = ()
+    commit_times: Mapping[int, CommitTimes] = field(default_factory=dict)
 
 
 def job_sample(

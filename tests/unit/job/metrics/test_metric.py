@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.unit.job.metrics.factories import make_job_sample, make_sample
 
 DENIED = Trouble(error=20103, message="denied", advice=None)
 ROOT = Path(__file__).parents[4]
+
+LABELS = {metric.name: {*metric.labels, "instance"} for metric in METRICS}
 
 
 def series(name: str, sample: Sample) -> dict[tuple[str, ...], float]:
@@ -73,7 +76,7 @@ def test_every_series_has_a_value_for_each_label() -> None:
 
 def test_the_alerts_name_metrics_that_there_are() -> None:
     """conf/alerts.yml: each rule has a metric of the table, its labels and states are there, and it says what to do."""
-    labels = {metric.name: {*metric.labels, "instance"} for metric in METRICS} | {"up": {"job", "instance"}}
+    labels = LABELS | {"up": {"job", "instance"}}
     states = {state.shown for state in JobState} | set(ChannelState)
     [group] = yaml.safe_load((ROOT / "conf" / "alerts.yml").read_text())["groups"]
     for rule in group["rules"]:
@@ -84,3 +87,22 @@ def test_the_alerts_name_metrics_that_there_are() -> None:
         assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= of_all, rule["alert"]
         assert set(re.findall(r'state="(\w+)"', rule["expr"])) <= states, rule["alert"]
         assert rule["annotations"]["description"], rule["alert"]
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    """conf/grafana.json: each panel names metrics of the table, by labels that they have, and says what it shows."""
+    board = json.loads((ROOT / "conf" / "grafana.json").read_text())
+    buckets = {f"{each.name}_bucket": {*each.labels, "le"} for each in METRICS if each.kind == "histogram"}
+    known = LABELS | buckets
+    for panel in board["panels"]:
+        assert panel["description"].endswith("."), panel["title"]
+        for target in panel["targets"]:
+            asked = dict(re.findall(r"(syncmgr_\w+)(?:\{([^}]*)\})?", target["expr"]))
+            assert asked, panel["title"]
+            for name, selector in asked.items():
+                assert name in known, panel["title"]
+                assert set(re.findall(r"(\w+)=", selector)) <= known[name], (panel["title"], name)
+            shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            assert all(shown <= known[name] for name in asked), panel["title"]
+    places = [tuple(panel["gridPos"][key] for key in "xy") for panel in board["panels"]]
+    assert len(set(places)) == len(places)
