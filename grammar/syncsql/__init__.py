@@ -11,6 +11,18 @@ from syncsql.expression import Expression
 from syncsql.names import Name, Property, quote_name, quote_string
 from syncsql.parser import Parsed, Statement, parse
 from syncsql.pattern import PatternKind, TablePattern, escaped, typed
+from syncsql.statements.alter_table import (
+    AddColumn,
+    Alteration,
+    AlterTable,
+    CommentColumn,
+    CommentTable,
+    DropColumn,
+    ModifyColumn,
+    Place,
+    RenameColumn,
+    SetProperties,
+)
 from syncsql.statements.filter import Filter, Limit, OrderItem
 from syncsql.statements.session import (
     AdminSetFrontendConfig,
@@ -103,15 +115,20 @@ from syncsql.statements.user import (
 from syncsql.tokens import expand_begun
 
 __all__ = [
+    "AddColumn",
     "AddTables",
     "AdminSetFrontendConfig",
     "AdminTestAlert",
     "AlterSync",
+    "AlterTable",
     "AlterUser",
+    "Alteration",
     "BoundedParser",
     "Channel",
     "ColumnDefinition",
     "ColumnMapping",
+    "CommentColumn",
+    "CommentTable",
     "CreateDatabase",
     "CreateSync",
     "CreateTable",
@@ -122,6 +139,7 @@ __all__ = [
     "DefaultKind",
     "DescribeTable",
     "Distribution",
+    "DropColumn",
     "DropDatabase",
     "DropTable",
     "DropUser",
@@ -141,6 +159,7 @@ __all__ = [
     "LeaveTable",
     "Limit",
     "MetaKind",
+    "ModifyColumn",
     "Name",
     "NestedTooDeeplyError",
     "OptionKind",
@@ -149,7 +168,9 @@ __all__ = [
     "PartitionNames",
     "PatternKind",
     "PauseSync",
+    "Place",
     "Property",
+    "RenameColumn",
     "RenameSync",
     "ResumeSync",
     "ResyncTable",
@@ -161,6 +182,7 @@ __all__ = [
     "SetItem",
     "SetNames",
     "SetPassword",
+    "SetProperties",
     "SetSource",
     "SetTransaction",
     "SetUserVariable",

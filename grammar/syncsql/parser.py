@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from syncsql.reading import read_session, read_show, read_sync, read_table, read_user
 from syncsql.reading.cursor import Cursor
+from syncsql.statements.alter_table import AlterTable
 from syncsql.statements.session import (
     AdminSetFrontendConfig,
     AdminTestAlert,
@@ -82,6 +83,7 @@ Statement: TypeAlias = (
     | ShowCreateDatabase
     | Use
     | CreateTable
+    | AlterTable
     | EnableFeature
     | DropTable
     | DescribeTable

@@ -14,6 +14,7 @@ from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
 from syncsql import (
     AddTables,
+    AlterTable,
     CreateSync,
     CreateTable,
     DropTable,
@@ -95,6 +96,7 @@ class Catalog(Protocol):
 
     def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]: ...
 
+    def alter_table(self, node: AlterTable, db: str | None) -> tuple[Diagnostic, ...]: ...
     def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]: ...
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Diagnostic, ...]: ...

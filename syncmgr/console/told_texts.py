@@ -13,7 +13,7 @@ from syncmgr.job.rows.quotation import quotation
 
 HIDDEN_JOB: Final = "(one that you may not see)"
 UNTOLD: Final = "(shown to users with SELECT_PRIV on every target of the job)"
-NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.CANAL_IN_USE})
+NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.COLUMN_BUSY, Code.CANAL_IN_USE})
 
 
 def naming_no_job(error: SyncError, hidden: Collection[str]) -> SyncError:

@@ -10,10 +10,11 @@ from itertools import chain
 from typing import Final
 
 import syncsql
+from syncmgr.control.alter.altered_target import INTEGERS, altered, target_column
 from syncmgr.errors import Code, Diagnostic, SyncError, as_note
 from syncmgr.job.types import table_rules
 from syncmgr.job.types.folding import folded_name
-from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.job.types.schema import TargetColumn, TargetTable
 from syncmgr.lake.port import LakeTables
 from syncmgr.lake.registry import FORMAT
 
@@ -28,8 +29,8 @@ IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
 }
 
 
-INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT"})  # with a width, if any
 BATCH_DELETE: Final = "BATCH_DELETE"
+WITH_COLUMN: Final = (syncsql.AddColumn, syncsql.ModifyColumn)
 
 
 class Catalog:
@@ -38,9 +39,16 @@ class Catalog:
     A change waits for a starting lake, and returns what its IF EXISTS or IF NOT EXISTS forgave.
     """
 
-    def __init__(self, tables: LakeTables, job_of: Callable[[str, str], str | None]) -> None:
+    def __init__(
+        self,
+        tables: LakeTables,
+        job_of: Callable[[str, str], str | None],
+        filled: Callable[[str, str], Mapping[str, str]] = lambda *_: {},
+    ) -> None:
+        """`filled`: the columns of a table that jobs fill, folded as in the lake, each with the job."""
         self._tables = tables
         self._job_of = job_of
+        self._filled = filled
 
     def databases(self) -> list[str]:
         return sorted(self._tables.namespaces())
@@ -125,6 +133,18 @@ class Catalog:
         if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
             self._tables.drop_table(table.db, table.name)
 
+    def alter_table(self, statement: syncsql.AlterTable, db: str | None) -> tuple[Diagnostic, ...]:
+        """Raises NO_DATABASE, UNKNOWN_DATABASE, NO_SUCH_TABLE, and what `altered` does."""
+        db, name = _named(statement.table, db), statement.table.name
+        self.table(db, name)
+        self._tables.ready()
+        known, fixed = FORMAT.properties, FORMAT.fixed
+        self._tables.alter_table(
+            db, name, lambda table: altered(statement, table, self._filled(db, name), known, fixed)
+        )
+        given = (each.column for each in statement.alterations if isinstance(each, WITH_COLUMN))
+        return tuple(chain.from_iterable(map(_ignored_of, given)))
+
     def enable_feature(self, statement: syncsql.EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:
         """What Doris asks for before a job may delete rows; every table with a key has it here. Raises NO_DATABASE,
         UNKNOWN_DATABASE, NO_SUCH_TABLE, NOT_SUPPORTED.
@@ -188,7 +208,7 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
     return TargetTable(
         db=db,
         name=statement.table.name,
-        columns=tuple(_column(each, key=folded_name(each.name) in folded) for each in statement.columns),
+        columns=tuple(target_column(each, key=folded_name(each.name) in folded) for each in statement.columns),
         keys=unique,
         duplicate_key=duplicate,
         partition=(*(_transform(each) for each in statement.partition_by), *_buckets(statement.distribution)),
@@ -206,27 +226,19 @@ def ignored(statement: syncsql.CreateTable) -> Iterator[Diagnostic]:
         if option.kind is not syncsql.OptionKind.CHARSET or option.value.lower() not in UTF8:
             yield _ignored(f"{option.kind} = {option.value}", IGNORED[option.kind])
     for column in statement.columns:
-        if column.type.name in INTEGERS and column.type.args:
-            yield _ignored(f"{column.type.sql()} of column '{column.name}'", "a display width changes no value")
-        if column.auto_increment:
-            yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
+        yield from _ignored_of(column)
+
+
+def _ignored_of(column: syncsql.ColumnDefinition) -> Iterator[Diagnostic]:
+    if column.type.name in INTEGERS and column.type.args:
+        yield _ignored(f"{column.type.sql()} of column '{column.name}'", "a display width changes no value")
+    if column.auto_increment:
+        yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
 
 
 def _ignored(option: str, reason: str) -> Diagnostic:
     error = SyncError(Code.OPTION_IGNORED, option=option, reason=reason)
     return Diagnostic(level="Warning", code=error.code, text=str(error))
-
-
-def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:
-    if column.default is not None and column.default.kind is not syncsql.DefaultKind.NULL:
-        raise SyncError(Code.NOT_SUPPORTED, what=f"DEFAULT of column '{column.name}': values come from the source")
-    args = () if column.type.name in INTEGERS else column.type.args
-    return TargetColumn(
-        name=column.name,
-        type=TargetType(name=column.type.name, args=args),
-        nullable=not key if column.nullable is None else column.nullable,
-        comment=column.comment or "",
-    )
 
 
 def _transform(transform: syncsql.Transform) -> str:

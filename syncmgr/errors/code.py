@@ -194,6 +194,8 @@ class Code(Enum):
     JAR_ALTERED = lake.JAR_ALTERED
     JARS_MISSING = lake.JARS_MISSING
     FILES_KEPT = lake.FILES_KEPT
+    COLUMN_BUSY = lake.COLUMN_BUSY
+    BAD_ALTER = lake.BAD_ALTER
 
     BAD_CONFIG = frontend.BAD_CONFIG
     UNKNOWN_CONFIG = frontend.UNKNOWN_CONFIG

@@ -116,3 +116,9 @@ FILES_KEPT = Row(
     "HY000",
     "Table '{table}' was dropped, but its files stay: table '{other}' uses them, too (register_table); DROP TABLE of the last name deletes them",
 )
+COLUMN_BUSY = Row(
+    20246,
+    "HY000",
+    "Column '{column}' of table '{table}' cannot be {what}: sync job '{job}' fills it, and follows the DDL of the source; alter the source, or stop the job first",
+)
+BAD_ALTER = Row(20245, "HY000", "Table '{table}' cannot be altered: {reason}")

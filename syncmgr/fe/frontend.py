@@ -67,7 +67,7 @@ class Frontend:
         self.queries = _queries_of(settings, self.lake)
         self._metadata = Metadata(settings, lock)
         store = self._metadata.store
-        self.catalog = Catalog(self.lake.tables, store.jobs.target_of)
+        self.catalog = Catalog(self.lake.tables, store.jobs.target_of, store.jobs.filled_columns)
         self.users = Users(store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         upkeep = TargetUpkeep(

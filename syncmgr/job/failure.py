@@ -240,10 +240,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         of_many=_LEAVE,
     ),
     Code.UNKNOWN_COLUMN: _O(
-        "The target has lost a column. If it was renamed, rename it back, by ALTER TABLE in Spark, then RESUME. If it "
+        "The target has lost a column. If it was renamed, rename it back, by ALTER TABLE, then RESUME. If it "
         "was dropped, add it again; ALTER SYNC JOB ... RESYNC TABLE brings the values of the rows that are there. Then "
         "RESUME.",
-        on_canal="The target has lost a column. If it was renamed, rename it back, by ALTER TABLE in Spark, then "
+        on_canal="The target has lost a column. If it was renamed, rename it back, by ALTER TABLE, then "
         "RESUME. Otherwise " + _CANAL,
     ),
     Code.COLUMN_REPLACED: _O(
@@ -253,9 +253,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.FOREIGN_CHANGE: _O("Do what the reason says, then RESUME."),
     Code.COLUMN_NOT_COVERED: _O(
-        "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the job, and create "
+        "Make the target's column nullable, by ALTER TABLE, then RESUME. Otherwise STOP the job, and create "
         "it with that column" + _THERE,
-        on_canal="Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Otherwise STOP the job, and "
+        on_canal="Make the target's column nullable, by ALTER TABLE, then RESUME. Otherwise STOP the job, and "
         "create it with that column.",
     ),
     Code.BAD_EXPRESSION: _O(
@@ -266,7 +266,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.TYPE_DOES_NOT_FIT: _O(
         "The job knows the target as it was at CREATE SYNC. STOP the job, make the target column wider (an integer "
-        "BIGINT, a DECIMAL with more digits), or add another one, by ALTER TABLE in Spark, and create it again, with "
+        "BIGINT, a DECIMAL with more digits), or add another one, by ALTER TABLE, and create it again, with "
         "the column that fits."
     ),
     Code.NO_CHANNEL_KEY: _O(

@@ -30,6 +30,15 @@ log = logging.getLogger(__name__)
 Name = tuple[str, str]  # database and table
 
 
+@contextmanager
+def lake_disk() -> Iterator[None]:
+    """What an error of the local disk means to the operator."""
+    try:
+        yield
+    except OSError as error:
+        raise SyncError(of_lake(str(error)), reason=str(error)) from error
+
+
 class Durability:
     """`pointer`: where the catalog says that a table's metadata are. `is_new`: whether nothing was ever committed to a
     table. From any thread.

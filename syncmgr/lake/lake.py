@@ -27,7 +27,7 @@ from syncmgr.lake.commit.commit_marker import refuse_lost
 from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.uncommitted_files import AbandonedFolders
 from syncmgr.lake.drops import Drops, finish
-from syncmgr.lake.durability import Durability
+from syncmgr.lake.durability import Durability, lake_disk
 from syncmgr.lake.foreign_catalog import ForeignCatalog, unless_old
 from syncmgr.lake.iceberg.catalog_file import pointers
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader, Pointer
@@ -41,7 +41,6 @@ from syncmgr.lake.spark.readings import ChunkReads
 from syncmgr.lake.spark.session import READY, Session
 from syncmgr.lake.storage.copies import FOLD_BYTES, TASK_BYTES, Copies, Room
 from syncmgr.lake.storage.locations import is_local, local
-from syncmgr.lake.storage_errors import of_lake
 from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.unknown_storage import elsewhere
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
@@ -55,15 +54,6 @@ COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: adapting 
 }
 
 logger = logging.getLogger(__name__)
-
-
-@contextmanager
-def lake_disk() -> Iterator[None]:
-    """What an error of the local disk means to the operator."""
-    try:
-        yield
-    except OSError as error:
-        raise SyncError(of_lake(str(error)), reason=str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,6 +119,7 @@ class Lake:
             self.iceberg,
             ready=self.ready,
             making=partial(_making, None if on_disk is None else self._durability),
+            writing=self._writing,
             drops=drops if self.place.embedded else None,
             forget=self._forget,
             trusts_expressions=trusts,
@@ -239,21 +230,14 @@ class Lake:
         retried.
         """
         self.ready()
-        strays, upkeep = self._strays.of(channel), self._upkeep_of(channel.db, channel.table)
-        name = channel.db, channel.table
-        with upkeep.commit(), lake_disk(), self._durable(*name), self.tables.asking(*name):
+        strays = self._strays.of(channel)
+        with self._writing(channel.db, channel.table) as upkeep:
             iceberg = self.iceberg()
             commit = Commit(iceberg, channel, strays, upkeep.indexing)
-            with self._jobs_of(channel, iceberg):
+            with _jobs_of(channel, iceberg, self._readings):
                 self._bounds.check(iceberg.spark, channel)
                 done = replace(unless_old(iceberg, commit.run), dead=commit.dead_letters())
         return done
-
-    def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
-        if channel.chunk is not None:
-            return self._readings.reading(iceberg.spark, channel.chunk)
-        iceberg.use_pool("commit")
-        return nullcontext()
 
     def give_up(self, chunk: ChunkRows) -> None:
         """The commit of a chunk that is being read ends with INTERRUPTED; one that is already in the lake is not
@@ -268,9 +252,7 @@ class Lake:
         good; LAKE_STARTING and LAKE_FAILED if the same call may be retried.
         """
         self.ready()
-        upkeep = self._upkeep_of(alter.db, alter.table)
-        name = alter.db, alter.table
-        with upkeep.commit(), lake_disk(), self._durable(*name), self.tables.asking(*name):
+        with self._writing(alter.db, alter.table) as upkeep:
             iceberg = self.iceberg()
             done = unless_old(iceberg, Alter(iceberg, alter, upkeep.indexing, self.tables.drops).run)
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
@@ -331,6 +313,13 @@ class Lake:
             return self._upkeep[db, table]
 
     @contextmanager
+    def _writing(self, db: str, table: str) -> Iterator[TableUpkeep]:
+        """Around a commit to a table."""
+        upkeep = self._upkeep_of(db, table)
+        with upkeep.commit(), lake_disk(), self._durable(db, table), self.tables.asking(db, table):
+            yield upkeep
+
+    @contextmanager
     def _durable(self, db: str, table: str) -> Iterator[Callable[[], None]]:
         """Around a write to a table; call its value if nothing was written."""
         with ExitStack() as guards:
@@ -343,6 +332,13 @@ class Lake:
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
+
+
+def _jobs_of(channel: ChannelCommit, iceberg: Iceberg, readings: ChunkReads) -> AbstractContextManager[None]:
+    if channel.chunk is not None:
+        return readings.reading(iceberg.spark, channel.chunk)
+    iceberg.use_pool("commit")
+    return nullcontext()
 
 
 def _room(options: LakeOptions) -> Room:

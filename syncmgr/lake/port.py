@@ -16,6 +16,7 @@ from syncmgr.job.show_sync import IndexStanding, Ran
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.retention import Kept
+from syncmgr.job.targets.target_change import TargetChange
 from syncmgr.job.types.schema import TargetTable
 
 
@@ -70,6 +71,11 @@ class LakeTables(Protocol):
     def drop_namespace(self, db: str) -> None: ...
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
         """`for_job`: made by a job, not by CREATE TABLE. Returns the table's uuid."""
+
+    def alter_table(self, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
+        """`decide`: what is to change of the table as it is; asked again when a commit has come first. Raises what that
+        raises, NO_SUCH_TABLE.
+        """
 
     def drop_table(self, db: str, table: str) -> str | None:
         """With its files, unless another table has them, too: then returns its label."""

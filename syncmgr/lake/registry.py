@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.job.types.table_rules import Check
-from syncmgr.lake.target.table_properties import PROPERTIES, RESERVED_COLUMNS
+from syncmgr.lake.target.table_properties import FIXED, PROPERTIES, RESERVED_COLUMNS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +25,8 @@ class TableFormat:
     saved: str
     #: of CREATE TABLE, under the format's own names
     properties: Mapping[str, Check]
+    #: those that a table keeps: readers are chosen by them
+    fixed: frozenset[str]
     #: names, in lower case, that its readers have for columns of their own
     reserved_columns: frozenset[str]
 
@@ -36,6 +38,7 @@ FORMATS: Final[Mapping[str, TableFormat]] = {
         lake="syncmgr.lake.lake:Lake",
         saved="syncmgr.lake.saved_tables:IcebergFiles",
         properties=PROPERTIES,
+        fixed=FIXED,
         reserved_columns=RESERVED_COLUMNS,
     ),
 }

@@ -12,8 +12,10 @@ from contextlib import AbstractContextManager, contextmanager
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.following.column_ids import ids_of, known_columns, replaced_column
+from syncmgr.job.targets.target_change import TargetChange
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.table_rules import parse_transform
+from syncmgr.lake.commit.alter import alter_target
 from syncmgr.lake.commit.expressions import check_expressions
 from syncmgr.lake.drops import Drops
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, columns_property, lacks
@@ -33,8 +35,8 @@ log = logging.getLogger(__name__)
 
 class IcebergTables:
     """From any thread. `ready` waits for Spark; `making` is around the creation of a table, which is on the disk when
-    that ends; `drops`: of an embedded catalog, None if another one takes care of its tables; `forget` is notified of
-    tables that were dropped.
+    that ends, and `writing` around a commit to one; `drops`: of an embedded catalog, None if another one takes care of
+    its tables; `forget` is notified of tables that were dropped.
     """
 
     def __init__(
@@ -45,12 +47,14 @@ class IcebergTables:
         *,
         ready: Callable[[], None],
         making: Callable[[str, str], AbstractContextManager[None]],
+        writing: Callable[[str, str], AbstractContextManager[object]],
         drops: Drops | None,
         forget: Callable[[str, str], None],
         trusts_expressions: bool,
     ) -> None:
         self._place, self._shelf, self._iceberg = place, shelf, iceberg
-        self._ready, self._making, self.drops, self._forget = ready, making, drops, forget
+        self._ready, self._making, self._writing = ready, making, writing
+        self.drops, self._forget = drops, forget
         self._trusts_expressions = trusts_expressions
 
     def ready(self) -> None:
@@ -150,6 +154,11 @@ class IcebergTables:
             return self._iceberg().create_table(
                 table.db, table.name, fields, identifier_of(table), parts, location, properties
             )
+
+    def alter_table(self, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
+        """`decide`: what is to change of the table as it is. Raises what that raises, NO_SUCH_TABLE, FOREIGN_CHANGE."""
+        with self._writing(db, table):
+            alter_target(self._iceberg(), db, table, decide)
 
     def drop_table(self, db: str, table: str) -> str | None:
         """Drops the table and its files, unless another table has them, too: then returns its label."""

@@ -5,7 +5,7 @@ Must not know: what a channel commits, when one may leave.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +20,7 @@ from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
+from syncmgr.job.types.folding import folded_in_lake
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta import codec, loads
 from syncmgr.meta.tables import CHANNELS, DEAD_LETTERS, EPOCHS, JOBS
@@ -223,15 +224,25 @@ def is_known(connection: Connection, token: str) -> bool:
 
 def owner(connection: Connection, db: str, table: str) -> str | None:
     """The job, not cancelled, that a table is a target of."""
+    return next((job for job, _ in _of_target(connection, db, table)), None)
+
+
+def filled(connection: Connection, db: str, table: str) -> dict[str, str]:
+    """The columns of a table that jobs, not cancelled, fill, folded as in the lake, each with its job."""
+    return {
+        folded_in_lake(column["target"]): job
+        for job, description in _of_target(connection, db, table)
+        for column in description["columns"]
+    }
+
+
+def _of_target(connection: Connection, db: str, table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Jobs, not cancelled, that have a table as a target, each with the stored description of the channel."""
     query = (
         select(JOBS.c.db, JOBS.c.name, CHANNELS.c.description)
         .join(CHANNELS, CHANNELS.c.job_id == JOBS.c.id)
         .where(JOBS.c.state != JobState.CANCELLED.value)
     )
-    taken = (row for row in connection.execute(query).all())
-    names = (
-        f"{row.db}.{row.name}"
-        for row in taken
-        if (row.description["target_db"], row.description["target"]) == (db, table)
-    )
-    return next(names, None)
+    for row in connection.execute(query).all():
+        if (row.description["target_db"], row.description["target"]) == (db, table):
+            yield f"{row.db}.{row.name}", row.description

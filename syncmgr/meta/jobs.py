@@ -185,6 +185,11 @@ class JobStore:
         with self._database.reading() as connection:
             return channels.owner(connection, db, table)
 
+    def filled_columns(self, db: str, table: str) -> dict[str, str]:
+        """The columns of a table that jobs, not cancelled, fill, folded as in the lake, each with its job."""
+        with self._database.reading() as connection:
+            return channels.filled(connection, db, table)
+
     def has_channel(self, token: str) -> bool:
         """Of any stored job, including cancelled ones."""
         with self._database.reading() as connection:

@@ -195,7 +195,7 @@ def test_what_the_first_rows_refuse_is_made_otherwise(
     )
     for column, kind in (("a", "BIGINT"), ("d", "DECIMAL(8, 2)")):
         spark(f"ALTER TABLE lake.{name}.s ALTER COLUMN {column} TYPE {kind}")
-    assert "or add another one, by ALTER TABLE in Spark" in refused(Code.TYPE_DOES_NOT_FIT, "(id, a, b, d, at)")
+    assert "or add another one, by ALTER TABLE" in refused(Code.TYPE_DOES_NOT_FIT, "(id, a, b, d, at)")
     spark(f"ALTER TABLE lake.{name}.s ADD COLUMN longer STRING")
     assert "STOP the job, and create it with `canal.time_zone`, or with a column list" in refused(
         Code.CANAL_INEXACT, "(id, a, longer, d, at)", ""
@@ -380,14 +380,14 @@ def test_what_is_set_right_at_the_target_goes_on(
     t.until_cursor()
     spark(f"ALTER TABLE lake.{name}.t RENAME COLUMN d TO dd")
     t.run(f"INSERT INTO {name}.t VALUES (11, 1, 'new', 1)")
-    assert "If it was renamed, rename it back, by ALTER TABLE in Spark" in t.until_paused(Code.UNKNOWN_COLUMN)
+    assert "If it was renamed, rename it back, by ALTER TABLE" in t.until_paused(Code.UNKNOWN_COLUMN)
     spark(f"ALTER TABLE lake.{name}.t RENAME COLUMN dd TO d")
     t.resume()
     t.until_well()
     spark(f"ALTER TABLE lake.{name}.t ADD COLUMN x INT")
     edit(t, partial(require, name="x"))
     t.run(f"INSERT INTO {name}.t VALUES (12, 1, 'new', 1)")
-    assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
+    assert "Make the target's column nullable, by ALTER TABLE" in t.until_paused(Code.COLUMN_NOT_COVERED)
     spark(f"ALTER TABLE lake.{name}.t DROP COLUMN x")
     t.resume()
     t.until_well()

@@ -151,10 +151,8 @@ def test_a_renamed_column_is_renamed_back(mysql_server: MysqlServer, frontend: F
     t.wait_until_equal()
     spark("ALTER TABLE lake.advised_rename.t RENAME COLUMN d TO dd")
     t.run("INSERT INTO advised_rename.t VALUES (11, 1, 'new', 1)", "DELETE FROM advised_rename.t WHERE id = 1")
-    assert "If it was renamed, rename it back, by ALTER TABLE in Spark, then RESUME." in t.until_paused(
-        Code.UNKNOWN_COLUMN
-    )
-    spark("ALTER TABLE lake.advised_rename.t RENAME COLUMN dd TO d")
+    assert "If it was renamed, rename it back, by ALTER TABLE, then RESUME." in t.until_paused(Code.UNKNOWN_COLUMN)
+    frontend.sql("ALTER TABLE advised_rename.t RENAME COLUMN dd TO d")
     t.resume()
     t.until_well()
 
@@ -235,11 +233,11 @@ def test_a_column_that_nobody_fills_is_made_nullable(
     spark("ALTER TABLE lake.advised_required.t ADD COLUMN x INT")
     edit(t, partial(require, name="x"))
     t.run("INSERT INTO advised_required.t VALUES (11, 1, 'new', 1)")
-    assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
-    spark("ALTER TABLE lake.advised_required.t ALTER COLUMN x DROP NOT NULL")
+    assert "Make the target's column nullable, by ALTER TABLE" in t.until_paused(Code.COLUMN_NOT_COVERED)
+    frontend.sql("ALTER TABLE advised_required.t MODIFY COLUMN x INT NULL")
     t.resume()
     t.fe.await_rows(lambda: len(t.lake()) == 2, why="the row")
-    spark("ALTER TABLE lake.advised_required.t DROP COLUMN x")
+    frontend.sql("ALTER TABLE advised_required.t DROP COLUMN x")
     t.until_well()
 
 

@@ -428,6 +428,36 @@ def test_a_target_in_the_words_of_mysql(desk: Desk) -> None:
     desk.wait_for(f"SELECT * FROM {desk.name}.orders ORDER BY id", [(1, "c"), (2, "b")])
 
 
+def test_a_target_is_altered_while_its_job_runs(desk: Desk) -> None:
+    """Columns that no job fills come, change and go, columns of the job grow, and every change of the source arrives;
+    what the job fills is not taken from it.
+    """
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 1)")
+    desk.sync("job1", f"FROM {desk.name}.* INTO {desk.name}.*")
+    desk.wait_for(f"SELECT id, n FROM {desk.name}.t", [(1, 1)])
+    alter = f"ALTER TABLE {desk.name}.t"
+    desk.ask(f"{alter} ADD COLUMN note VARCHAR(8) COMMENT 'by hand' AFTER id, MODIFY n BIGINT, COMMENT = 'all of them'")
+    desk.run("INSERT INTO t VALUES (2, 2)", "UPDATE t SET n = 3 WHERE id = 1")
+    desk.wait_for(f"SELECT * FROM {desk.name}.t ORDER BY id", [(1, None, 3), (2, None, 2)])
+    desk.ask(f"{alter} RENAME COLUMN note TO remark, MODIFY COLUMN n COMMENT 'of the source'")
+    desk.ask(f'{alter} MODIFY COLUMN remark STRING, SET ("write.target-file-size-bytes" = "2097152")')
+    [shown] = desk.ask(f"SHOW CREATE TABLE {desk.name}.t")
+    wanted = ("`remark` text", "`n` bigint", "of the source", "all of them", "2097152")
+    assert [part for part in wanted if part not in shown["Create Table"]] == [], shown
+    for clause in ("DROP COLUMN n", "RENAME COLUMN n TO m"):
+        with pytest.raises(pymysql.err.MySQLError, match="fills it") as refused:
+            desk.ask(f"{alter} {clause}")
+        assert refused.value.args[0] == Code.COLUMN_BUSY.number
+    desk.run("ALTER TABLE t ADD COLUMN v INT", "INSERT INTO t VALUES (3, 3, 3)", "DELETE FROM t WHERE id = 2")
+    shown_columns = f"DESC {desk.name}.t"
+    until(lambda: any(row["Field"] == "v" for row in desk.ask(shown_columns)), why="the new column of the source")
+    desk.ask(f"{alter} DROP COLUMN remark")
+    desk.run("UPDATE t SET v = 1 WHERE id = 1")
+    desk.wait_for(f"SELECT id, n, v FROM {desk.name}.t ORDER BY id", [(1, 3, 1), (3, 3, 3)])
+    assert [row["Field"] for row in desk.ask(shown_columns)] == ["id", "n", "v"]
+    assert desk.job()["State"] == "RUNNING"
+
+
 def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
     """Two tables as of one commit of their job, while later commits already exist; the points are listed."""
     for name in ("a", "b"):

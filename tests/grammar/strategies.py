@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from syncsql import (
     Channel,
     ColumnDefinition,
+    CommentColumn,
+    CommentTable,
     CreateTable,
     DataType,
     Default,
@@ -188,6 +190,8 @@ FIELDS: Final[Mapping[tuple[type, str], Strategy]] = {
     (Filter, "like"): st.none() | some_texts,
     (ColumnDefinition, "comment"): st.none() | some_texts,
     (CreateTable, "comment"): st.none() | some_texts,
+    (CommentColumn, "comment"): some_texts,
+    (CommentTable, "comment"): some_texts,
     (SettleDdl, "instead"): st.none() | some_texts,
     (UserName, "name"): some_texts,
     (UserName, "host"): some_texts,

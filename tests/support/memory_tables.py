@@ -4,11 +4,13 @@ Owns: what `lake.port.LakeTables` promises, without files.
 Must not know: rows, commits, Iceberg.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
+from syncmgr.job.targets.target_change import TargetChange
 from syncmgr.job.types.schema import TargetTable
 
 
@@ -66,6 +68,9 @@ class MemoryTables:
         made = replace(table, uuid=f"u{self.numbered}", is_unused=True, is_spare=for_job)
         self.there[table.db, table.name] = made
         return made.uuid
+
+    def alter_table(self, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
+        self.there[db, table] = decide(self.describe(db, table)).result
 
     def drop_table(self, db: str, table: str) -> str | None:
         del self.there[db, table]

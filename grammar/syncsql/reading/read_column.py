@@ -105,6 +105,11 @@ def column_list(at: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[str, ..
     return columns, tuple(primary)
 
 
+def column_definition(at: Cursor) -> ColumnDefinition:
+    """One column, which is no key."""
+    return _column(at, at.identifier("a column name"), None)
+
+
 def _sees_primary_key(at: Cursor) -> bool:
     """PRIMARY, or CONSTRAINT [name] PRIMARY."""
     return at.sees("PRIMARY") or at.sees("CONSTRAINT", "PRIMARY") or (at.sees("CONSTRAINT") and at.word(2) == "PRIMARY")
@@ -152,17 +157,19 @@ class _ColumnOptions:
         return True
 
 
-def _column(at: Cursor, name: str, primary: list[str]) -> ColumnDefinition:
-    """Adds to `primary` a column that is the whole key."""
+def _column(at: Cursor, name: str, primary: list[str] | None) -> ColumnDefinition:
+    """Adds to `primary` a column that is the whole key; None: there can be none."""
     kind, options = _data_type(at), _ColumnOptions()
     while True:
+        if primary is None and at.sees("PRIMARY"):
+            raise at.error("the key of a table cannot be changed")
         if primary and at.sees("PRIMARY"):
             raise at.error("the primary key is given twice")
         if not options.take(at):
             break
     if at.word() in _NOT_AN_OPTION:
         raise at.error(_NOT_AN_OPTION[at.word() or ""])
-    if "PRIMARY" in options.given:
+    if primary is not None and "PRIMARY" in options.given:
         primary.append(name)
     return ColumnDefinition(
         name=name,

@@ -10,7 +10,9 @@ from typing import Final
 
 from syncsql.reading.cursor import Cursor, number_between
 from syncsql.reading.lists import read_identifiers, read_properties, take_if_exists, take_if_not_exists
+from syncsql.reading.read_alter_table import alter_table
 from syncsql.reading.read_column import column_list
+from syncsql.statements.alter_table import AlterTable
 from syncsql.statements.table import (
     CreateDatabase,
     CreateTable,
@@ -48,15 +50,6 @@ def drop_database(at: Cursor) -> DropDatabase:
     if_exists = take_if_exists(at)
     name = at.identifier("a database name")
     return at.end(DropDatabase(name=name, if_exists=if_exists, force=at.take("FORCE")))
-
-
-def alter_table(at: Cursor) -> EnableFeature:
-    """After ALTER TABLE."""
-    table = at.name("a table name")
-    if not at.take("ENABLE"):
-        raise at.error("there is no ALTER TABLE but ENABLE FEATURE; drop and create it again")
-    at.expect("FEATURE")
-    return at.end(EnableFeature(table=table, feature=at.string("a feature")))
 
 
 def drop_table(at: Cursor) -> DropTable:
@@ -241,7 +234,7 @@ CREATE: Final[Mapping[str, Callable[[Cursor], CreateDatabase | CreateTable]]] = 
     "SCHEMA": create_database,
     "TABLE": create_table,
 }
-ALTER: Final[Mapping[str, Callable[[Cursor], EnableFeature]]] = {"TABLE": alter_table}
+ALTER: Final[Mapping[str, Callable[[Cursor], AlterTable | EnableFeature]]] = {"TABLE": alter_table}
 DROP: Final[Mapping[str, Callable[[Cursor], DropDatabase | DropTable]]] = {
     "DATABASE": drop_database,
     "SCHEMA": drop_database,

@@ -18,6 +18,7 @@ RESERVED: Final = frozenset(
         "BINLOG",
         "BY",
         "CASE",
+        "COLUMN",
         "CREATE",
         "CROSS",
         "DATABASE",

@@ -17,7 +17,7 @@ from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
-from syncsql import CreateTable, DropTable, EnableFeature, Name
+from syncsql import AlterTable, CreateTable, DropTable, EnableFeature, Name
 
 DEAD_LETTERS: Final = "sync_dead_letters"
 
@@ -54,6 +54,11 @@ class AuthorizedCatalog:
     def create_table(self, node: CreateTable, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.CREATE, node.table, db)
         return self._catalog.create_table(node, db)
+
+    def alter_table(self, node: AlterTable, db: str | None) -> tuple[Diagnostic, ...]:
+        self._need(Privilege.ALTER, node.table, db)
+        with self._jobs.naming_seen():
+            return self._catalog.alter_table(node, db)
 
     def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:
         self._need(Privilege.ALTER, node.table, db)

@@ -29,6 +29,7 @@ class Topic:
     keywords: tuple[str, ...] = ()
 
 
+SETTABLE: Final = [name for name in FORMAT.properties if name not in FORMAT.fixed]
 _LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
@@ -252,9 +253,21 @@ UNIQUE KEY (id)""",
     ),
     Topic(
         name="ALTER TABLE",
-        syntax="ALTER TABLE [db.]table ENABLE FEATURE 'BATCH_DELETE'",
-        says="Accepted for Doris' guides, with a warning; does nothing: a table with a UNIQUE KEY always has it.",
-        example="ALTER TABLE demo.orders ENABLE FEATURE 'BATCH_DELETE'",
+        syntax="""ALTER TABLE [db.]table clause, ...
+
+ADD [COLUMN] column type [COMMENT 'text'] [FIRST | AFTER column]
+DROP [COLUMN] column
+RENAME COLUMN column TO name
+MODIFY [COLUMN] column type [NULL] [COMMENT 'text'] [FIRST | AFTER column]
+MODIFY COLUMN column COMMENT 'text'
+COMMENT = 'text'
+SET ("key" = "value", ...)
+ENABLE FEATURE 'BATCH_DELETE'""",
+        says=f"""Changes a table beside the jobs that fill it, while they run; all clauses at once, and no row is
+rewritten. Columns that a job fills are neither dropped nor renamed; any column but those of the key and of partitions
+may get a wider type. Older rows show NULL in a new column. SET takes {", ".join(f'"{name}"' for name in SETTABLE)}.
+ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""",
+        example="ALTER TABLE demo.orders ADD COLUMN note STRING COMMENT 'by hand' AFTER status",
     ),
     Topic(
         name="DROP TABLE",

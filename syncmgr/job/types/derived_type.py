@@ -65,6 +65,20 @@ def widened(present: TargetType, column: SourceColumn) -> TargetType | None:
     return None
 
 
+def widens(old: TargetType, new: TargetType) -> bool:
+    """Whether files that hold the old type are read as the new one, which has all of its values."""
+    if not _grows(stored(old), stored(new)):
+        return False
+    if old in _WHOLE and new in _WHOLE:
+        return _WHOLE.index(old) <= _WHOLE.index(new)
+    if old.name != new.name and (old.name, new.name) not in _NAMED_ANEW:
+        return (old.name, new.name) == ("FLOAT", "DOUBLE")
+    return old.name == "DECIMAL" or not new.args or (bool(old.args) and old.args <= new.args)
+
+
+_NAMED_ANEW: Final = {("CHAR", "VARCHAR"), ("CHAR", "STRING"), ("VARCHAR", "STRING"), ("JSON", "STRING")}
+
+
 def _candidates(present: TargetType, column: SourceColumn) -> list[TargetType]:
     own = derived(column)
     grown = [own] if own is not None else []

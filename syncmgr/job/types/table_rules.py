@@ -77,9 +77,14 @@ def _check_columns(table: TargetTable) -> None:
         seen.add(folded)
         if is_reserved(column.name, table):
             raise _bad(table, f"the column name '{column.name}' is reserved")
-        if not is_column_name(column.name):
-            reason = f"it must have 1 to {NAME_LENGTH} characters, no control characters among them"
-            raise SyncError(Code.BAD_NAME, what="column", name=column.name, reason=reason)
+        check_column_name(column.name)
+
+
+def check_column_name(name: str) -> None:
+    """Raises BAD_NAME."""
+    if not is_column_name(name):
+        reason = f"it must have 1 to {NAME_LENGTH} characters, no control characters among them"
+        raise SyncError(Code.BAD_NAME, what="column", name=name, reason=reason)
 
 
 def is_reserved(column: str, target: TargetTable) -> bool:

@@ -1,12 +1,12 @@
-"""Changes one channel's table for one DDL statement, exactly once.
+"""Changes one channel's table for one DDL statement, exactly once; or a table for one ALTER TABLE of the console.
 
-Owns: the fence of a change of schema, the order of its steps.
-Must not know: jobs, intents, statements; how Java is called.
+Owns: the fence of a change of schema, the order of its steps; that ALTER TABLE is decided on the very table it changes.
+Must not know: jobs, intents, statements, which ALTER TABLE is allowed; how Java is called.
 """
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -14,6 +14,8 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.targets.target_change import TargetChange
+from syncmgr.job.types.schema import TargetTable
 from syncmgr.lake.commit.backfill import refill
 from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import check_token, refuse_gone, refuse_replaced, token_of
@@ -37,6 +39,7 @@ from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, raise_for, text_of
 from syncmgr.lake.target.own_properties import refuse_unreadable
+from syncmgr.lake.target.target_table import COMMENT, described
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -184,3 +187,46 @@ class Alter:
         refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, sink, alter.part)
         marks = {**self._marks, FILES_MARK: name_of(folder)}
         self._iceberg.replace(transaction, sink.found(table, DATA), marks, alter.part)
+
+
+def alter_target(iceberg: Iceberg, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
+    """`decide`: what is to change of the table as it is, at each attempt. Raises what that raises, NO_SUCH_TABLE,
+    FOREIGN_CHANGE, LAKE_FAILED.
+    """
+    wanted: TargetTable | None = None
+    for _ in range(ATTEMPTS):
+        loaded = iceberg.load(db, table)
+        transaction = iceberg.begin(loaded)
+        now = iceberg.table_of(transaction)  # everything below is read from this one
+        before = described(db, table, iceberg.layout(now), iceberg.properties(now))
+        if wanted is not None and _is(before, wanted):  # the attempt was refused, or its answer lost, after it was made
+            return
+        change = decide(before)
+        wanted = change.result
+        if not change.changes and _is(before, wanted):
+            return
+        types = change_schema(iceberg, transaction, change.changes, (db, table))
+        iceberg.set_properties(transaction, types | _properties(before, wanted))
+        iceberg.pin(transaction)
+        try:
+            iceberg.commit(transaction)
+        except JAVA_ERRORS as error:
+            if java_class(error) not in REFUSED:
+                refuse_unreadable(text_of(error), db, table, partial(iceberg.properties, loaded))
+                raise_for(error)
+            logger.info("ALTER TABLE was refused, trying again: %s", java_class(error))
+        else:
+            return
+    raise SyncError(Code.LAKE_FAILED, reason=f"table {db}.{table} was changed {ATTEMPTS} times during one ALTER TABLE")
+
+
+def _is(found: TargetTable, wanted: TargetTable) -> bool:
+    one, other = (
+        (table.uuid, table.columns, table.comment, dict(table.properties).items()) for table in (found, wanted)
+    )
+    return one == other
+
+
+def _properties(before: TargetTable, wanted: TargetTable) -> dict[str, str]:
+    changed = dict(set(wanted.properties) - set(before.properties))
+    return changed if before.comment == wanted.comment else changed | {COMMENT: wanted.comment}

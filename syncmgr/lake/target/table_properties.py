@@ -32,3 +32,4 @@ PROPERTIES: Final[Mapping[str, Check]] = {
     "write.parquet.compression-codec": _codec,
     "write.target-file-size-bytes": _size,
 }
+FIXED: Final = frozenset({"format-version"})

@@ -18,6 +18,7 @@ from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
 from syncsql import (
     AddTables,
+    AlterTable,
     Channel,
     CreateSync,
     CreateTable,
@@ -200,6 +201,10 @@ class FakeCatalog:
         if node.table.name in self._db(db):
             return as_note(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
         self._db(db)[node.table.name] = defined(node, db)
+        return ()
+
+    def alter_table(self, node: AlterTable, db: str | None) -> tuple[Diagnostic, ...]:
+        self.table(node.table.db or db or "", node.table.name)
         return ()
 
     def enable_feature(self, node: EnableFeature, db: str | None) -> tuple[Diagnostic, ...]:

@@ -24,6 +24,7 @@ OTHER = TableFormat(
     lake=f"{__name__}:OtherLake",
     saved=f"{__name__}:OtherFiles",
     properties={},
+    fixed=frozenset(),
     reserved_columns=frozenset(),
 )
 

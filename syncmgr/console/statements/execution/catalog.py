@@ -8,6 +8,7 @@ from syncmgr.console.statements.execution.context import Context
 from syncmgr.console.statements.show import metadata, show
 from syncmgr.console.wire.results import Done, Result
 from syncsql import (
+    AlterTable,
     CreateDatabase,
     CreateTable,
     DescribeTable,
@@ -40,6 +41,10 @@ async def drop_database(context: Context, statement: DropDatabase) -> Result:
 
 async def create_table(context: Context, statement: CreateTable) -> Result:
     return context.done(await context.slow(context.frontend.catalog.create_table, statement, context.db))
+
+
+async def alter_table(context: Context, statement: AlterTable) -> Result:
+    return context.done(await context.slow(context.frontend.catalog.alter_table, statement, context.db))
 
 
 async def enable_feature(context: Context, statement: EnableFeature) -> Result:

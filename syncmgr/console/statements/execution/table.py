@@ -40,6 +40,7 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.CreateDatabase: catalog.create_database,
     sql.DropDatabase: catalog.drop_database,
     sql.CreateTable: catalog.create_table,
+    sql.AlterTable: catalog.alter_table,
     sql.EnableFeature: catalog.enable_feature,
     sql.DropTable: catalog.drop_table,
     sql.Use: catalog.use,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.targets.target_change import NewPlace, TargetAlteration, TargetChange
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.port import LakeTables
 from tests.support.memory_tables import databases
@@ -73,6 +74,63 @@ def test_what_a_job_made_is_spare_until_it_is_used(place: Place) -> None:
     place.lake.create_table(place.target(), for_job=True)
     place.lake.create_table(place.target("lines"), for_job=False)
     assert [place.lake.describe(place.db, name).is_spare for name in ("orders", "lines")] == [True, False]
+
+
+def test_a_table_is_altered_as_decided(place: Place) -> None:
+    """On the table as it is: columns with their order, types, comments, the table's comment and properties. What the
+    decision refuses changes nothing.
+    """
+    made = place.target(keys=(), columns=(column("id"), column("n", comment="a number"), column("old")))
+    uuid = place.lake.create_table(made, for_job=False)
+
+    def change(rules: TargetAlteration) -> None:
+        rules.add(column("note", "STRING", comment="by us"), NewPlace(after="id"))
+        rules.drop("old")
+        rules.modify("n", TargetType(name="BIGINT"), nullable=None, comment="wide", place=NewPlace(after=None))
+        rules.comment_table("all of them")
+        rules.set_properties({"write.target-file-size-bytes": "2097152"}, ())
+
+    seen: list[TargetTable] = []
+
+    def decide(table: TargetTable) -> TargetChange:
+        seen.append(table)
+        rules = TargetAlteration(table, {})
+        change(rules)
+        return rules.change()
+
+    place.lake.alter_table(place.db, "orders", decide)
+    assert [table.uuid for table in seen] == [uuid]
+    found = place.lake.describe(place.db, "orders")
+    wide = column("n", "BIGINT", comment="wide")
+    assert found.columns == (wide, column("id"), column("note", "STRING", comment="by us"))
+    assert (found.comment, found.properties) == ("all of them", (("write.target-file-size-bytes", "2097152"),))
+    assert code_of(place.lake.alter_table, place.db, "orders", decide) is Code.DUPLICATE_COLUMN
+    assert place.lake.describe(place.db, "orders") == found
+
+
+@pytest.mark.parametrize("place", [pytest.param(in_iceberg, marks=SPARK)], indirect=True)
+def test_a_commit_that_comes_first_is_kept(place: Place, request: pytest.FixtureRequest) -> None:
+    """The change is decided anew on the table that it left, and made once."""
+    place.lake.create_table(place.target(), for_job=False)
+    iceberg = request.getfixturevalue("tables").lake.iceberg()
+    decided: list[str] = []
+
+    def decide(table: TargetTable) -> TargetChange:
+        if not decided:
+            iceberg.load(place.db, "orders").updateProperties().set("comment", "of another").commit()
+        decided.append(table.comment)
+        rules = TargetAlteration(table, {})
+        rules.add(column("note", "STRING"), None)
+        return rules.change()
+
+    place.lake.alter_table(place.db, "orders", decide)
+    assert decided == ["", "of another"]
+    found = place.lake.describe(place.db, "orders")
+    assert (found.comment, [each.name for each in found.columns][-1]) == ("of another", "note")
+
+
+def column(name: str, kind: str = "INT", comment: str = "") -> TargetColumn:
+    return TargetColumn(name=name, type=TargetType(name=kind), comment=comment)
 
 
 def test_a_table_that_was_dropped_is_gone(place: Place) -> None:

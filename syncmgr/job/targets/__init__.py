@@ -1,0 +1,1 @@
+"""What an operator may change of the tables that jobs fill."""
