@@ -120,6 +120,7 @@ def test_a_value_is_kept_out_by_a_property(mysql_server: MysqlServer, frontend: 
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_value_that_was_mended_is_read_again(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20113: fixing the row at the source helps together with RESYNC TABLE, since the binlog has the old one."""
     t = Patient("advised_mend", mysql_server, frontend)
@@ -181,11 +182,12 @@ def test_an_update_of_a_target_without_a_key_is_settled(mysql_server: MysqlServe
     ("name", "variable", "change", "code"),
     [
         ("advised_image", "binlog_row_image = MINIMAL", "SET b = 'cut' WHERE id = 1", Code.SOURCE_ROW_IMAGE),
-        (
+        pytest.param(
             "advised_json",
             "binlog_row_value_options = PARTIAL_JSON",
             "SET doc = JSON_SET(doc, '$.a', 2)",
             Code.SOURCE_UNSUPPORTED,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -205,6 +207,7 @@ def test_rows_that_were_written_in_part_are_read_again(
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_statement_that_cannot_be_followed_is_settled_by_resync(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -245,6 +248,7 @@ def read_by(t: Patient, reader: str) -> None:
     t.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_who_is_let_in_again_goes_on(mysql_server: MysqlServer, frontend: FrontendProcess, reader: str) -> None:
     """20102: fixed on the server, then RESUME; nothing is lost meanwhile."""
     t = Patient("advised_account", mysql_server, frontend)
@@ -305,6 +309,7 @@ def test_a_password_that_was_changed_is_given_to_the_job(
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_whole_database_is_created_again_as_it_is_printed(
     mysql_server: MysqlServer, frontend: FrontendProcess, reader: str
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: Front
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_column_that_was_replaced_is_read_anew(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_column_that_was_replaced_is_read_anew(
     t.until_well()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", some_slow(["column", "same type", "table", "rows kept"], always=["column"]))
 def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, how: str
@@ -127,6 +129,7 @@ def test_a_target_that_was_changed_is_read_anew_before_that_is_noticed(
     t.until_well()
 
 
+@pytest.mark.slow
 def test_what_depends_on_a_dropped_column_is_removed(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
 ) -> None:
@@ -175,6 +178,7 @@ def test_a_target_that_was_rolled_back_is_read_anew(
     t.until_well()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prefix", "code"),
     [
@@ -256,6 +260,7 @@ def test_a_condition_that_fails_is_replaced(mysql_server: MysqlServer, frontend:
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_lost_identifier_is_set_again(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
     """20232: by ALTER TABLE; the job goes on by itself."""
     t = Patient("advised_spec", mysql_server, frontend, rows=3)
@@ -287,6 +292,7 @@ def test_a_clock_that_is_right_catches_up(mysql_server: MysqlServer, frontend: F
     assert datetime.now(UTC).replace(tzinfo=None) > datetime.fromisoformat(said[1])
 
 
+@pytest.mark.slow
 def test_a_table_that_was_committed_by_a_clock_far_ahead_is_made_anew(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -348,6 +354,7 @@ def test_a_table_that_is_not_whole_is_set_back(mysql_server: MysqlServer, fronte
     t.until_well()
 
 
+@pytest.mark.slow
 def test_rows_whose_files_are_gone_are_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20222 where no backup has them and every older state of the table names them, too: RESYNC TABLE, which the next
     run does not take for as harmed as what it has replaced.
@@ -384,6 +391,7 @@ def test_a_table_whose_manifests_are_gone_is_made_anew(mysql_server: MysqlServer
     t.until_well()
 
 
+@pytest.mark.slow
 def test_a_table_that_is_newer_than_the_metadata_is_made_anew(
     mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
 ) -> None:
@@ -398,6 +406,7 @@ def test_a_table_that_is_newer_than_the_metadata_is_made_anew(
     t.until_well()
 
 
+@pytest.mark.slow
 def test_rows_that_were_staged_and_are_gone_come_with_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -534,6 +543,7 @@ def test_a_jvm_that_stands_still_is_told(mysql_server: MysqlServer, frontend: Fr
         t.until_well()
 
 
+@pytest.mark.slow
 def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20229: fixed and RESUMED, or left out; none of its rows is lost, and the other table goes on."""
     t = Patient("advised_stuck", mysql_server, frontend, tables=("t", "u"))

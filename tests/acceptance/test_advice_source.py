@@ -48,6 +48,7 @@ def make_as(t: Patient, user: str, channels: str, rest: str = "") -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_statement_is_judged_again(mysql_server: MysqlServer, frontend: FrontendProcess, limited: str) -> None:
     """20170: with the GRANT of the message, and RESUME."""
     t = Patient("advised_unseen", mysql_server, frontend)
@@ -81,6 +82,7 @@ def test_a_statement_in_place_of_rows_is_made_good(mysql_server: MysqlServer, fr
     t.until_well()
 
 
+@pytest.mark.slow
 def test_what_was_asked_too_late_is_compared(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20164: RESYNC TABLE for what differs, and RESUME passes the statement."""
     t = Patient("advised_late", mysql_server, frontend, rows=3)
@@ -97,6 +99,7 @@ def test_what_was_asked_too_late_is_compared(mysql_server: MysqlServer, frontend
     t.until_well()
 
 
+@pytest.mark.slow
 def test_columns_that_were_altered_unseen_are_read_anew(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """20111 of a lone table: RESYNC TABLE brings columns and rows."""
     t = Patient("advised_schema", mysql_server, frontend, rows=3)

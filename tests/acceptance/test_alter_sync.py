@@ -292,6 +292,7 @@ def _write_below(t: Altered, most: int, ended: threading.Event) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:
@@ -363,6 +364,7 @@ def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer
 AGAIN: Final = ("INSERT INTO {t} VALUES (7, 7, 'new', 7)", "ALTER TABLE {t} ADD z INT")
 
 
+@pytest.mark.slow
 @crossed(
     "statement",
     AGAIN,
@@ -396,6 +398,7 @@ def test_a_table_that_was_created_again_unlogged_stops_alone(
     t.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_a_table_leaves_and_joins_with_another_target(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Its new target has other columns; nothing of the old one comes back."""
     t = Altered("rejoining", mysql_server, frontend, tables=("t", "u"), rows=5)

@@ -493,8 +493,16 @@ def test_a_port_in_use_is_told(ground: Ground, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("conf", "words"),
     [
-        ("meta_url = nothing", "The metadata in meta_url cannot be opened: Could not parse SQLAlchemy URL"),
-        ("meta_url = mysql+pymysql://root:hidden@127.0.0.1:1/x", "The metadata in meta_url cannot be opened: "),
+        pytest.param(
+            "meta_url = nothing",
+            "The metadata in meta_url cannot be opened: Could not parse SQLAlchemy URL",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "meta_url = mysql+pymysql://root:hidden@127.0.0.1:1/x",
+            "The metadata in meta_url cannot be opened: ",
+            marks=pytest.mark.slow,
+        ),
         ("meta_dir = {meta}", "is in use by another frontend; stop that one first"),
         ("query_host = 0.0.0.0", "root has no password, so the console may listen on loopback only"),
     ],

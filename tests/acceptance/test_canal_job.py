@@ -192,6 +192,7 @@ def test_the_three_statements_of_doris_guide_run(
     frontend.sql("STOP SYNC JOB demo.job")
 
 
+@pytest.mark.slow
 def test_explaining_takes_no_rows_from_the_reader(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
     """EXPLAIN SYNC on a destination that a job reads, under whatever name of the server, leaves that job its filter,
     and says what CREATE SYNC would; also while the job is paused.
@@ -330,6 +331,7 @@ def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callab
     assert s.job()["State"] == "CANCELLED"
 
 
+@pytest.mark.slow
 def test_a_lost_cursor_pauses_the_job(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
     """Canal forgot where it was and went on at its source's end: the job stops, says what is missing, and stays so."""
     s, server = shop("canal_lost"), canal()
@@ -371,6 +373,7 @@ def test_a_torn_transaction_is_shown_until_its_end(
     proxy.close()
 
 
+@pytest.mark.slow
 def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
     """Nobody can ask canal for a table's columns: a list that does not fit pauses the job with the list to write."""
     s, server = shop("canal_list"), canal()

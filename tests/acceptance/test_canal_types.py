@@ -83,6 +83,7 @@ def differing(fe: FrontendProcess, db: str) -> list[dict[str, Any]]:
     )
 
 
+@pytest.mark.slow
 @on_servers("mysql")
 def test_both_kinds_of_source_give_the_same_lake_rows(
     any_server: MysqlServer, frontend: FrontendProcess, canal: Callable[..., CanalServer]

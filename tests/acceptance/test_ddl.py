@@ -130,6 +130,7 @@ def test_a_target_is_dropped_with_its_source(mysql_server: MysqlServer, frontend
     assert frontend.sql("SHOW TABLES FROM dropping") == []
 
 
+@pytest.mark.slow
 def test_a_table_that_is_promoted_to_a_dropped_ones_name(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Both stop and the third goes on; rows of the one went into the target of the other. RESYNC brings back the one
     whose name is in use.

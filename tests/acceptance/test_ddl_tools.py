@@ -86,6 +86,7 @@ def test_migration_tools_end_as_the_change_that_they_make(any_server: MysqlServe
     assert len(swaps) == 2
 
 
+@pytest.mark.slow
 def test_a_copy_that_a_person_has_filled_is_read_after_resync(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

@@ -303,6 +303,7 @@ def test_resync_renews_a_table_that_was_set_back_across_a_statement(
     frontend.sql(f"STOP SYNC JOB {db}.job1")
 
 
+@pytest.mark.slow
 def test_resync_renews_a_table_that_was_set_back_at_a_renaming(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

@@ -207,7 +207,7 @@ class CanalJob(Job):
         pytest.param("mariadb", "key", "same", marks=pytest.mark.long),
         pytest.param("mariadb", "no key", "changed", marks=pytest.mark.slow),
         pytest.param("file", "key", "changed", marks=pytest.mark.long),
-        ("file", "no key", "same"),
+        pytest.param("file", "no key", "same", marks=pytest.mark.slow),
         pytest.param("mysql", "key", "same", marks=pytest.mark.long),
         pytest.param("mysql", "no key", "changed", marks=pytest.mark.long),
         pytest.param("mariadb", "key", "changed", marks=pytest.mark.long),
@@ -253,6 +253,7 @@ def test_a_stopped_table_comes_back(
     assert [row["state"] for row in told] == ["RESYNCED"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "key", "columns"),
     [
@@ -303,8 +304,8 @@ def test_a_job_on_canal_begins_anew(
     ("which", "key", "start"),
     [
         ("file", "no key", "latest"),
-        ("mysql", "key", "gtid"),
-        ("mysql", "no key", "file"),
+        pytest.param("mysql", "key", "gtid", marks=pytest.mark.slow),
+        pytest.param("mysql", "no key", "file", marks=pytest.mark.slow),
         pytest.param("file", "key", "file", marks=pytest.mark.long),
         pytest.param("mysql", "key", "latest", marks=pytest.mark.long),
         pytest.param("mysql", "no key", "latest", marks=pytest.mark.long),
@@ -364,7 +365,11 @@ def test_rows_that_change_unseen_are_read_anew_by_themselves(
 
 @pytest.mark.parametrize(
     ("which", "start"),
-    [("file", "snapshot"), ("mysql", "gtid"), pytest.param("file", "file", marks=pytest.mark.long)],
+    [
+        ("file", "snapshot"),
+        pytest.param("mysql", "gtid", marks=pytest.mark.slow),
+        pytest.param("file", "file", marks=pytest.mark.long),
+    ],
 )
 def test_a_statement_on_a_quiet_table_is_followed(
     servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str, start: str
@@ -465,6 +470,7 @@ def test_a_statement_stops_the_job_where_that_is_wanted(
     t.wait_until_equal("t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["file", pytest.param("mariadb", marks=pytest.mark.long)])
 def test_columns_that_change_while_the_first_snapshot_reads_another_table(
     servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str

@@ -146,6 +146,7 @@ def test_a_paused_job_gets_another_login(mysql_server: MysqlServer, frontend: Fr
     t.refused(Code.ILLEGAL_TRANSITION, mysql__password="new")
 
 
+@pytest.mark.slow
 def test_a_job_moves_to_a_server_of_its_history_alone(tmp_path: Path, frontend: FrontendProcess) -> None:
     """A replica takes the place of its source, and both are read in turn; a server that has never executed what the
     job has read is refused with the transactions of both, and the job goes on where it was.

@@ -218,6 +218,7 @@ def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, fro
     )
 
 
+@pytest.mark.slow
 def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Each from its own exact point on; nothing is missing, and nothing is duplicated. One that leaves is excluded."""
     shards = Shards("kiosk", mysql_server, frontend, key="")

@@ -262,6 +262,7 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
     f.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) -> None:
     """Without SELECT on one table the other streams, and Msg says why; with it, the rows arrive automatically."""
     f = filled("alone")

@@ -282,6 +282,7 @@ def test_columns_that_are_two_to_the_server_are_two_in_the_lake(desk: Desk) -> N
     assert [row[3] for row in desk.rows(f"DESC {desk.name}.t")] == ["PRI", "PRI", ""]
 
 
+@pytest.mark.slow
 def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
     """However a pause falls among transactions over both tables, both hold the same transactions."""
     for name in ("orders", "items"):
@@ -321,6 +322,7 @@ def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
         writer.join()
 
 
+@pytest.mark.slow
 def test_types_that_need_a_wider_target(desk: Desk) -> None:
     """BIGINT UNSIGNED fits LARGEINT; JSON, ENUM, SET and TIME arrive as MySQL prints them."""
     desk.run(
@@ -342,6 +344,7 @@ def test_types_that_need_a_wider_target(desk: Desk) -> None:
         desk.sync("job2", f"FROM {desk.name}.t INTO small (id)")
 
 
+@pytest.mark.slow
 def test_a_source_may_tell_few_metadata(desk: Desk) -> None:
     """With binlog_row_metadata=MINIMAL, MySQL's default, names and signs come from the schema of CREATE SYNC."""
     with desk.server.global_variable("binlog_row_metadata", "'MINIMAL'"):
@@ -490,6 +493,7 @@ def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
 NAMES = ("a`b", "q'uote", 'dq"x', "-- c", "semi;drop table t", "\u202eright to left", "%", "x" * 64)
 
 
+@pytest.mark.slow
 def test_names_that_look_like_statements_are_names(desk: Desk) -> None:
     """Of tables and columns, in defaults, comments and ENUMs: each row is there, from the snapshot and the binlog."""
 

@@ -56,6 +56,7 @@ def refused(fe: FrontendProcess, statement: str) -> None:
     assert raised.value.args[0] == Code.TARGET_OF_OTHERS.number
 
 
+@pytest.mark.slow
 def test_a_target_into_which_another_frontend_syncs_is_refused(two: Two, mysql_server: MysqlServer) -> None:
     """At CREATE SYNC and at ADD TABLE: the rows of the two would mix. Another target of the same lake is taken, and the
     job of the first frontend goes on.

@@ -64,6 +64,7 @@ def test_resume_passes_what_was_asked_too_late(make: Callable[[str], Altered]) -
     assert t.fe.job("late")["State"] == "RUNNING"
 
 
+@pytest.mark.slow
 def test_only_the_word_of_an_operator_settles_it(make: Callable[[str], Altered]) -> None:
     """A job that he pauses, and a worker that begins anew, stop at the same statement, though nothing is known of what
     was asked.
@@ -81,6 +82,7 @@ def test_only_the_word_of_an_operator_settles_it(make: Callable[[str], Altered])
     t.wait_until_equal()
 
 
+@pytest.mark.slow
 def test_a_part_of_a_table_does_not_pass_a_statement(make: Callable[[str], Altered]) -> None:
     """RESYNC TABLE ... WHERE is refused at once, and names what brings the job on; it does."""
     t = make("partly")

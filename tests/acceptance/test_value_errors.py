@@ -142,6 +142,7 @@ def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
     assert shop.job()["Status"]["dead_letters"] == len(BAD) + 1
 
 
+@pytest.mark.slow
 def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> None:
     """Written after the job's start, and before its rows are read: whatever is wrong with it, counted once."""
     shop.fe.arm(CrashPoint.PLAN_STORED)
@@ -157,6 +158,7 @@ def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> 
     assert shop.job()["Status"]["dead_letters"] == len(BAD)
 
 
+@pytest.mark.slow
 @crossed("start", ["snapshot", "latest"], always=[("mysql", "snapshot")])
 def test_a_key_that_looks_like_another_stops_its_table(
     any_server: MysqlServer, frontend: FrontendProcess, start: str

@@ -134,6 +134,7 @@ def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> Non
     assert "the table of words_a" in text
 
 
+@pytest.mark.slow
 def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Its rows and changes come, and none of those of the tables that it would mean as a pattern."""
     mysql, fe = mysql_server, frontend
@@ -240,6 +241,7 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     assert len(fe.sql(told)) == 1, "one run for all of them"
 
 
+@pytest.mark.slow
 @on_servers("mariadb")
 def test_a_table_that_was_created_unlogged_joins_with_its_rows(
     any_server: MysqlServer, frontend: FrontendProcess

@@ -15,11 +15,8 @@ import pytest
 KEPT: Final[dict[str, tuple[str, ...]]] = {
     "test_clients.py::test_a_client": (
         "mysql",
-        "mysql-connector-python",
         "MySQL Connector/J",
         "PyMySQL",
-        "PHP mysqli",
-        "go-sql-driver",
         "mysql2 (node)",
     ),
     "test_iceberg_model.py::test_the_model_finds_an_index_that_goes_stale": ("()-2", "('spec',)-3"),
