@@ -181,6 +181,23 @@ def test_a_receiver_that_says_nothing_is_given_up() -> None:
     hung.set()
 
 
+@pytest.mark.parametrize("said", [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK\r\nx: "], ids=["status", "header"])
+def test_an_answer_byte_by_byte_is_given_up(said: bytes) -> None:
+    """After the time limit of the whole: each byte would begin it anew, and no other message would ever be sent."""
+
+    def drip(client: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            client.sendall(said)
+            while True:
+                time.sleep(0.05)
+                client.sendall(b"a")
+
+    begun = time.monotonic()
+    with listening(drip) as listener, pytest.raises(NotReceivedError, match="in time"):
+        post(f"http://127.0.0.1:{listener.getsockname()[1]}/", "", b"{}", timeout=0.5)
+    assert time.monotonic() - begun < 10
+
+
 def test_a_certificate_is_verified(tmp_path: Path) -> None:
     """A message is not for whoever answers at the address."""
     identity = load_identity(tmp_path)
