@@ -13,14 +13,17 @@ from typing import Final
 from syncmgr.job.metrics.sample import Sample
 
 PERIOD_SECOND: Final = 1.0
-MOST_SHARE: Final = 0.05  # of the time may be spent on measuring, however many jobs there are
+MOST_SHARE: Final = 0.05  # of a core is spent on measuring, however many jobs there are
+MOST_PAUSE_SECOND: Final = 10.0  # a sample that is older than 15 s says that the frontend is not alive
 
 log = logging.getLogger(__name__)
 
 
 def pause_after(cost_second: float) -> float:
-    """Seconds until the next measurement begins."""
-    return max(PERIOD_SECOND - cost_second, cost_second * (1 / MOST_SHARE - 1))
+    """Seconds until the next measurement begins. `cost_second`: CPU time of the last one: what it has waited for,
+    metadata or a busy machine, says nothing of how many jobs there are.
+    """
+    return max(PERIOD_SECOND - cost_second, min(cost_second * (1 / MOST_SHARE - 1), MOST_PAUSE_SECOND))
 
 
 class Sampler:
@@ -49,9 +52,9 @@ class Sampler:
     def _run(self) -> None:
         pause = 0.0
         while not self._stopping.wait(pause):
-            begun = time.monotonic()
+            begun = time.thread_time()
             self._sample()
-            pause = pause_after(time.monotonic() - begun)
+            pause = pause_after(time.thread_time() - begun)
 
     def _sample(self) -> None:
         """One that fails leaves the last one, whose age says so."""
