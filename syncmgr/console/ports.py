@@ -191,6 +191,16 @@ class Queries(Protocol):
     that the caller may not read; with None for what is not a table of the lake. Without it everything may be read.
     """
 
+    @property
+    def lake_state(self) -> str:
+        """What a call to the lake waits for; "": nothing."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """What a query waits for."""
+        ...
+
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> Query: ...
 
     def cancel(self, tag: str) -> None:

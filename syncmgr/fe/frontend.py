@@ -228,6 +228,7 @@ def _queries_of(settings: Settings, lake: OpenLake) -> Queries:
     return Queries(
         lake.place,
         lake.make_catalog,
+        lambda: lake.state,
         memory=settings.number("query_memory"),
         spill=settings.number("query_spill_bytes"),
         nice=settings.number("query_nice"),

@@ -58,6 +58,10 @@ class OpenLake(Chunks, Upkeep, Protocol):
     def serves(self) -> bool:
         """Whether its engine runs now."""
 
+    @property
+    def state(self) -> str:
+        """What it is doing, in words."""
+
     def start(self) -> None:
         """Returns at once."""
 

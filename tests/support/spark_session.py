@@ -66,7 +66,8 @@ def new_queries(lake: Lake) -> Queries:
         lake.ready()
         lake.iceberg()
 
-    return Queries(lake.place, lake_is_there, memory=2**30, spill=2**33, nice=5, wait_second=START_SECOND)
+    place, second = lake.place, START_SECOND
+    return Queries(place, lake_is_there, lambda: lake.state, memory=2**30, spill=2**33, nice=5, wait_second=second)
 
 
 def indexing_of(lake: Lake, db: str, table: str) -> Indexing:

@@ -150,6 +150,25 @@ def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture
     assert not any("geheim" in str(record.__dict__) for record in caplog.records)
 
 
+def test_the_processlist_says_what_a_statement_waits_for(console: Running) -> None:
+    """A query: for the lake or the engine, as long as these start; nothing once it has ended."""
+    queries = console.frontend.queries
+
+    def state() -> str:
+        shown = console.ask("SELECT STATE, INFO FROM information_schema.processlist")
+        return next(str(row[0]) for row in shown if row[1] == "SELECT * FROM wait")
+
+    with console.connect() as victim:
+        victim._execute_command(3, "SELECT * FROM wait")  # type: ignore[attr-defined]  # the answer is not waited for
+        until(lambda: bool(queries.started))
+        assert state() == "executing"
+        queries.state = "Waiting for the lake: Spark is starting"
+        assert state() == queries.state
+        console.ask(f"KILL QUERY {id_of(victim)}")
+        until(lambda: not any(row[6] for row in console.ask("SHOW PROCESSLIST")), why="nothing is waited for")
+        victim._force_close()  # type: ignore[attr-defined]
+
+
 def test_show_warnings_tells_the_last_error(cursor: "pymysql.cursors.Cursor") -> None:
     """Once more what the client was told, until the next statement; SHOW ERRORS tells errors alone."""
     words = "Unknown column 'nothing' in 'field list'"

@@ -301,6 +301,8 @@ class FakeQueries:
     time_zones: list[str] = field(default_factory=list)
     started: list[FakeQuery] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    lake_state: str = ""
+    state: str = "executing"
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> FakeQuery:
         """The table read, where one must be allowed, is the last word as db.table."""

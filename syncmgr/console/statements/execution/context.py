@@ -8,7 +8,7 @@ Must not know: which statements there are.
 import datetime as dt
 import itertools
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.authorization.access import Access
@@ -29,6 +29,7 @@ from syncmgr.console.workers import Workers
 from syncmgr.errors import Diagnostic
 from syncsql import Filter, ShowMeta, ShowSync, ShowSyncStatus
 
+OF_SOURCE: Final = "Waiting for the source"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ class Context:
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls to the catalog; every account has its turn."""
+        self.client.doing = lambda: self.house.queries.lake_state
         return await self.workers.slow(str(self.client.account), call, *args, **kwargs)
 
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -76,6 +78,7 @@ class Context:
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls that wait for a source; every account has its turn."""
+        self.client.doing = lambda: OF_SOURCE
         return await self.workers.ask(str(self.client.account), call, *args, **kwargs)
 
     # what is known without a call

@@ -18,9 +18,11 @@ from syncmgr.lake.spark.master import at_own_address
 from syncmgr.lake.spark.queries.engine import QueryEngine
 from syncmgr.lake.spark.queries.health import is_idle, overflowing, wedged
 from syncmgr.lake.spark.queries.query import Query, Refuse
+from syncmgr.lake.spark.session import READY
 
 UTC: Final = "UTC"
 WATCH_SECOND: Final = 0.5
+EXECUTING: Final = "executing"  # MySQL's word
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,7 @@ class Queries:
     """One engine after another; none without queries. Every method may be called from any thread.
 
     `lake_is_there` waits for the lake's own JVM, which fetches the jars and creates the catalog; it raises
-    LAKE_STARTING and the errors for which that one could not start.
+    LAKE_STARTING and the errors for which that one could not start. `state_of_lake`: what that one is doing.
 
     `memory`: of the heap, in bytes. `spill`: what it may use on the disk. `nice`: of its process. `wait_second`: how
     long a start may take.
@@ -39,13 +41,14 @@ class Queries:
         self,
         place: launch.LakePlace,
         lake_is_there: Callable[[], None],
+        state_of_lake: Callable[[], str],
         *,
         memory: int,
         spill: int,
         nice: int = 0,
         wait_second: float,
     ) -> None:
-        self._place, self._lake_is_there = place, lake_is_there
+        self._place, self._lake_is_there, self._state_of_lake = place, lake_is_there, state_of_lake
         self._memory, self._spill, self._nice, self._wait_second = memory, spill, nice, wait_second
         self._starting = threading.Lock()
         self._engine: QueryEngine | None = None
@@ -57,6 +60,18 @@ class Queries:
         """Process id of the JVM, None if there is none."""
         engine = self._engine
         return engine.pid if engine is not None else None
+
+    @property
+    def lake_state(self) -> str:
+        """What a call to the lake waits for; "": nothing."""
+        state = self._state_of_lake()
+        return "" if state == READY else f"Waiting for the lake: {state}"
+
+    @property
+    def state(self) -> str:
+        """What a query waits for."""
+        engine = "Waiting for the query engine, which is starting" if self._starting.locked() else EXECUTING
+        return self.lake_state or engine
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str = UTC) -> Query:
         """A SELECT in the database `db`; `tag` is unique among all queries, `refuse` raises for what may not be read.
