@@ -517,6 +517,7 @@ def test_an_empty_answer_is_as_old_as_its_question(canal: Start, mysql_server: M
             reader.until(lambda: reader.source.caught_up_at() > committed)
 
 
+@pytest.mark.slow
 def test_a_canal_that_restarts_in_peace_raises_no_alarm(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """Restarts, foreign transactions and new readers in between: its cursor is where it was."""
     mysql_server.run(f"CREATE TABLE {mysql_db}.other (id BIGINT PRIMARY KEY)")
@@ -662,6 +663,7 @@ def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql
         assert ids(reader, mysql_db) == list(range(15))
 
 
+@pytest.mark.slow
 def test_a_destination_that_was_stopped_is_waited_for(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """The server is there and does not serve it: the trouble says so until it does."""
     server = canal()

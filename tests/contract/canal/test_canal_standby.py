@@ -145,6 +145,7 @@ def mark(server: MysqlServer, number: int) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", some_slow(FILES, always=["fewer"]), indirect=True)
 def test_a_standby_loses_no_row_while_a_job_reads(pair: Pair) -> None:
     """Rows with a key are applied again from the place that canal has chosen there."""

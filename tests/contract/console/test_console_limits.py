@@ -429,7 +429,7 @@ COMPUTED = {
 @pytest.mark.parametrize(
     "statements",
     [
-        pytest.param(each, id=name, marks=[pytest.mark.slow] if name == "many statements" else [])
+        pytest.param(each, id=name, marks=[pytest.mark.slow] if name in {"many statements", "a long SET"} else [])
         for name, each in COMPUTED.items()
     ],
 )

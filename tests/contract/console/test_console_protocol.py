@@ -157,7 +157,7 @@ COMPRESSED: Final = (
     ("tls", "arguments"),
     some_slow(
         itertools.product([True, False], COMPRESSED),
-        always=[(True, COMPRESSED[1]), (False, COMPRESSED[0]), (False, COMPRESSED[2])],
+        always=[(True, COMPRESSED[1])],
     ),
 )
 def test_the_command_lines_compress(console: Running, arguments: tuple[str, ...], tls: bool) -> None:  # noqa: FBT001

@@ -242,7 +242,14 @@ def test_a_part_takes_the_place_of_its_keys(
     assert target.rows() == source.expected
 
 
-@pytest.mark.parametrize("identifier", [(), ("v",), ("id", "v")], ids=["none", "another", "more"])
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param((), id="none"),
+        pytest.param(("v",), id="another", marks=pytest.mark.slow),
+        pytest.param(("id", "v"), id="more", marks=pytest.mark.slow),
+    ],
+)
 def test_a_part_of_a_table_that_lost_its_identifier_fields(
     mysql_server: MysqlServer, db: str, tables: Tables, identifier: tuple[str, ...]
 ) -> None:

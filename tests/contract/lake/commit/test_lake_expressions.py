@@ -185,7 +185,7 @@ def parts_of(listed: str) -> list[str]:
     return parts
 
 
-@pytest.mark.parametrize("where", [None, "`a` LIKE '%x%y%'"])
+@pytest.mark.parametrize("where", [None, pytest.param("`a` LIKE '%x%y%'", marks=pytest.mark.slow)])
 def test_what_an_older_job_computes_is_refused_before_it_is(tables: Tables, where: str | None) -> None:
     """A job of a version that asked less: its commit ends with the reason and the setting, and nothing is written;
     where the operator trusts who may write such, it goes on. What is bounded is looked at once.

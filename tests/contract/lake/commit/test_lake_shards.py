@@ -163,7 +163,7 @@ def mixed(table: LakeTable, *, comes_back: bool) -> None:
 @pytest.mark.parametrize(
     ("change", "comes_back"),
     [
-        pytest.param(EmptyTable(), False, id="emptied"),
+        pytest.param(EmptyTable(), False, id="emptied", marks=pytest.mark.slow),
         pytest.param(FillField(name="v", value="6"), True, id="filled, with a new one"),
         pytest.param(EmptyTable(), True, id="emptied, with a new one", marks=pytest.mark.slow),
         pytest.param(FillField(name="v", value="6"), False, id="filled", marks=pytest.mark.slow),

@@ -49,6 +49,7 @@ def test_what_is_truncated_or_altered_is_fetched_anew_and_once(tmp_path: Path) -
     assert modes == {"lock": 0o660, **{package.file: 0o640 for package in OF_THE_LAKE}}
 
 
+@pytest.mark.slow
 def test_a_jar_that_is_not_there_or_stays_wrong_is_told(tmp_path: Path) -> None:
     """The first error has the file and the folder that takes it; the second one file, found and expected checksum, and
     the wrong jar is nowhere.

@@ -70,6 +70,7 @@ def stacks(engine: QueryEngine) -> str:
     return "".join(str(each.toString()) for each in threads.dumpAllThreads(False, False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql", [pytest.param(ENDLESS_TASKS, marks=pytest.mark.long, id="tasks"), pytest.param(ENDLESS_PLAN, id="plan")]
 )
@@ -194,6 +195,7 @@ def test_a_query_that_is_cancelled_before_the_engine_is_there(queries: Queries, 
     assert asked(queries, "SELECT 1") == [(1,)]
 
 
+@pytest.mark.slow
 def test_a_killed_engine_is_replaced(queries: Queries, pool: ThreadPoolExecutor) -> None:
     """A query that was running ends with one error; the next one is answered, and no connection of any thread to the
     old one stays open: whoever has the engine replaced again and again would take all of the frontend's files.

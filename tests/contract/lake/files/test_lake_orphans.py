@@ -91,7 +91,13 @@ PLACES = {
 
 @pytest.mark.parametrize(
     "how",
-    [registered, inside, together, *(pytest.param(sent(place), id=f"sent {what}") for what, place in PLACES.items())],
+    [
+        registered,
+        inside,
+        pytest.param(together, marks=pytest.mark.slow),
+        pytest.param(sent(PLACES["data"]), id="sent data"),
+        pytest.param(sent(PLACES["metadata"]), id="sent metadata", marks=pytest.mark.slow),
+    ],
 )
 def test_files_of_another_table_stay(
     tables: Tables, how: Callable[[Tables, LakeTable], None], caplog: pytest.LogCaptureFixture

@@ -323,7 +323,11 @@ def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize(
-    "cause", ["INSERT INTO {table} VALUES (5, -1)", "ALTER TABLE {table} DROP IDENTIFIER FIELDS id"]
+    "cause",
+    [
+        "INSERT INTO {table} VALUES (5, -1)",
+        pytest.param("ALTER TABLE {table} DROP IDENTIFIER FIELDS id", marks=pytest.mark.slow),
+    ],
 )
 def test_a_fold_after_an_upgrade_to_v3_brings_no_row_back(tables: Tables, cause: str) -> None:
     """A vector takes the place of the position deletes that format v2 has left: it must have their rows, too."""

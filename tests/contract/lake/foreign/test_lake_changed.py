@@ -31,7 +31,7 @@ def off(table: LakeTable) -> None:
 
 
 SPECS = [
-    pytest.param("", ("id:4",), id="buckets where there were none"),
+    pytest.param("", ("id:4",), id="buckets where there were none", marks=pytest.mark.slow),
     pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", ("-id:4", "id:8"), id="more buckets"),
     pytest.param("", ("v",), id="by what is no key"),
 ]
@@ -72,7 +72,7 @@ def test_a_changed_partition_spec_without_the_index(tables: Tables, place: str, 
     assert table.rows() == sorted(expected.items())
 
 
-@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("folded", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_removed_partition_spec_without_the_index(tables: Tables, *, folded: bool) -> None:
     """Deletes of a table without partitions reach the files of the spec that it had, for every reader, and a fold."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 4")

@@ -160,7 +160,7 @@ def test_a_column_of_the_name_of_a_partition_field_of_ours(tables: Tables) -> No
     assert table.rows() == [(1, 1, None)]
 
 
-@pytest.mark.parametrize("codec", ["lz4", "BROTLI", "gzip"])
+@pytest.mark.parametrize("codec", some_slow(["lz4", "BROTLI", "gzip"], always=["BROTLI"]))
 def test_a_compaction_by_spark_writes_what_this_machine_can(tables: Tables, codec: str) -> None:
     """Another engine that has set the codec may have it; the files are merged in one that we have."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT)", keys=())

@@ -9,6 +9,7 @@ import pytest
 from syncmgr.job.rows.batch import ChangeKind
 from tests.contract.index_state import entries, held, rebuilt
 from tests.contract.lake.commit.test_lake_index import restarted
+from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
@@ -50,7 +51,7 @@ def move(table: LakeTable, staged: Path) -> None:
     table.sql(f"CALL lake.system.register_table('{table.db}.{table.name}', '{metadata}')")
 
 
-@pytest.mark.parametrize(("version", "restarts"), [(2, False), (3, False), (3, True)])
+@pytest.mark.parametrize(("version", "restarts"), some_slow([(2, False), (3, False), (3, True)], always=[(3, True)]))
 def test_keys_are_found_in_the_files_where_they_are_now(
     tables: Tables, tmp_path: Path, version: int, *, restarts: bool
 ) -> None:

@@ -48,7 +48,9 @@ def _sequence(file: object) -> int:
     return int(file.dataSequenceNumber())  # type: ignore[attr-defined] # of Java
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["not indexed", "indexed"])
+@pytest.mark.parametrize(
+    "indexed", [pytest.param(False, id="not indexed"), pytest.param(True, id="indexed", marks=pytest.mark.slow)]
+)
 def test_rows_that_were_deleted_while_a_rewrite_moved_them(tables: Tables, *, indexed: bool) -> None:
     """Iceberg lets it pass beside equality deletes, which do not reach what it has moved: an index, or a fold without
     one, makes the rows right again in every reader.

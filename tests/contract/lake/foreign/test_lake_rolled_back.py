@@ -131,7 +131,7 @@ def test_a_roll_back_is_noticed_though_the_history_before_is_lost(tables: Tables
     assert caught.value.code is Code.TARGET_REPLACED
 
 
-@pytest.mark.parametrize("kind", ["another channel's", "a compaction"])
+@pytest.mark.parametrize("kind", ["another channel's", pytest.param("a compaction", marks=pytest.mark.slow)])
 def test_a_roll_back_to_the_oldest_snapshot_is_noticed_after_everything_else_was_expired(
     tables: Tables, kind: str
 ) -> None:
@@ -167,7 +167,7 @@ def cut_short(table: LakeTable, snapshot: int | None) -> None:
     table.sql("INSERT INTO {table} VALUES (501, -1)")
 
 
-@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("answered", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_roll_back_is_noticed_though_others_have_removed_what_shows_it(tables: Tables, *, answered: bool) -> None:
     """Whoever lowers the number of older metadata that are kept makes an expiry look like a rollback: where the last
     commit has no file in the table either, it stops, and the message says what to set; only RESYNC TABLE helps.

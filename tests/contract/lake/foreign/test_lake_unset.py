@@ -39,7 +39,7 @@ def unset(table: LakeTable, *kinds: str) -> None:
         table.sql(f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ('syncmgr.{kind}.{table.token}')")
 
 
-@pytest.mark.parametrize("answered", [0, 3])
+@pytest.mark.parametrize("answered", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_a_chunk_whose_done_set_is_gone_is_not_doubled(
     mysql_server: MysqlServer, db: str, tables: Tables, answered: int
 ) -> None:

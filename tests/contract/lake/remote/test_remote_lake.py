@@ -148,6 +148,7 @@ def test_the_index_is_built_from_what_it_downloads(tables: Tables) -> None:
     assert copied(table.lake) == []
 
 
+@pytest.mark.slow
 def test_equality_deletes_are_folded(tables: Tables) -> None:
     """Spark finds their rows in downloaded files."""
     table = tables.make()

@@ -17,6 +17,7 @@ from tests.contract import workload
 from tests.contract.mysql.reading.test_mysql_values import expected, expression
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.servers.mysql import MysqlServer
+from tests.support.slow import on_servers
 
 SMALL: Final = SourceOptions(limits=Limits(events=50), position_interval=0.05)
 ROWS: Final = 150
@@ -64,6 +65,7 @@ def _told(kind: str, value: Any) -> Any:
     return expected(kind, value)
 
 
+@on_servers("mysql")
 @settings(
     max_examples=max(settings.default.max_examples // 20, 5),
     deadline=None,
