@@ -14,6 +14,7 @@ from syncmgr.console.audit import audit
 from syncmgr.console.commands import plain
 from syncmgr.console.commands.client import INFO_SIZE, Client
 from syncmgr.console.commands.port import Session
+from syncmgr.console.commands.running import RunningCommand
 from syncmgr.console.commands.table import COMMANDS
 from syncmgr.console.limits import KiB, too_long
 from syncmgr.console.login.login import Gate, Login
@@ -37,7 +38,6 @@ class Connection:
 
     def __init__(self, connection_id: int, stream: PacketStream, *, peer: tuple[str, int], gate: Gate) -> None:
         self.client = Client(connection_id, stream, peer=peer, limits=gate.limits, memory=gate.memory)
-        self.running = self.client.running
         self._stream = stream
         self._gate = gate
         self._limits = gate.limits
@@ -49,6 +49,10 @@ class Connection:
     @property
     def id(self) -> int:
         return self.client.id
+
+    @property
+    def running(self) -> RunningCommand:
+        return self.client.running
 
     def leave(self) -> None:
         """End after the command that runs."""

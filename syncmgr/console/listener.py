@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.accounts.user import Account
+from syncmgr.console.calls import Calls
 from syncmgr.console.commands.client import Client
 from syncmgr.console.commands.port import Session
 from syncmgr.console.commands.running import Interrupt
@@ -78,6 +79,7 @@ class Listener:
             admit=self._admit,
         )
         self._registry = Registry(port=port)
+        self.calls = Calls(self._gate, self._registry, session_for, self._new_id)
         self._sockets: list[socket.socket] = []
         self._clients: set[asyncio.Task[None]] = set()
         self._ids = itertools.cycle(range(1, MAX_ID))
@@ -114,8 +116,10 @@ class Listener:
         self._stopping = asyncio.Event()
         for listener in self._sockets:
             self._listen(listener)
+        self.calls.open(self._clients)
         running.set()
         await self._stopping.wait()
+        self.calls.close()
         for listener in self._sockets:
             self._loop.remove_reader(listener)
         self._close_listeners()

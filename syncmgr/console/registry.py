@@ -5,12 +5,29 @@ Must not know: how connections are accepted, statements.
 """
 
 import time
+from typing import Protocol
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.commands.running import Interrupt
-from syncmgr.console.connection import Connection
+from syncmgr.console.commands.client import Client
+from syncmgr.console.commands.running import Interrupt, RunningCommand
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
+
+
+class Connection(Protocol):
+    """A client of whatever protocol."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def client(self) -> Client: ...
+
+    @property
+    def running(self) -> RunningCommand: ...
+
+    def leave(self) -> None:
+        """End after the command that runs."""
 
 
 class Registry:

@@ -6,6 +6,7 @@ Must not know: what any of them does.
 
 from pathlib import Path
 
+from syncmgr.console.calls import Calls
 from syncmgr.console.commands.client import Client
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import Listener
@@ -47,6 +48,11 @@ class Console:
     def port(self) -> int:
         """The port it listens on, once started."""
         return self._listener.port
+
+    @property
+    def calls(self) -> Calls:
+        """For clients of other protocols."""
+        return self._listener.calls
 
     def start(self) -> None:
         """Bind, and answer clients from a thread. Raises PORT_IN_USE."""

@@ -17,8 +17,11 @@ LONGEST_NAME: Final = 64  # characters of a user name that does not exist
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audited:
-    """A statement that has ended. `rows`: those sent. `error`: its number, None if there was none."""
+    """A statement that has ended. `proto`: the protocol of its client. `rows`: those sent. `error`: its number, None if
+    there was none.
+    """
 
+    proto: str
     connection: int
     user: str
     host: str
@@ -42,9 +45,10 @@ def begins(*, connection: int, user: str, host: str, db: str | None, statement: 
     _tell(facts)
 
 
-def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> None:
+def login(*, user: str, host: str, error: int | None, gave_up: bool = False, proto: str = "mysql") -> None:
     """`gave_up`: the client left, or was silent, before it had sent its password."""
-    facts: dict[str, object] = {"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error}
+    facts: dict[str, object] = {"event": "login", "proto": proto, "user": user[:LONGEST_NAME], "host": host}
+    facts["error"] = error
     _tell(facts | ({"gave_up": True} if gave_up else {}))
 
 

@@ -12,9 +12,9 @@ from syncmgr.console.limits import Limits
 from syncmgr.console.wire.charset import UTF8MB4, Charset
 from syncmgr.console.wire.messages import end_of_rows, err, ok, tracked
 from syncmgr.console.wire.packet import lenenc
+from syncmgr.console.wire.port import Wire
 from syncmgr.console.wire.protocol import Capability, Status
 from syncmgr.console.wire.results import Column, Done, Result, Rows, column_definition, row_encoder
-from syncmgr.console.wire.stream import PacketStream
 from syncmgr.console.wire.tracking import Tracker
 from syncmgr.errors import SyncError
 
@@ -24,7 +24,7 @@ OK: Final = Done()
 class Answers:
     """Used only on the event loop. `rows`: how many of the last command were put."""
 
-    def __init__(self, stream: PacketStream, limits: Limits) -> None:
+    def __init__(self, stream: Wire, limits: Limits) -> None:
         self.stream, self.limits = stream, limits
         self.capabilities = 0
         self.charset: Charset = UTF8MB4

@@ -15,9 +15,9 @@ from syncmgr.console.commands.running import Interrupt, RunningCommand
 from syncmgr.console.limits import Limits, too_long
 from syncmgr.console.memory import Memory, Share
 from syncmgr.console.wire.charset import UTF8MB4, Charset
+from syncmgr.console.wire.port import Wire
 from syncmgr.console.wire.prepared import PreparedStatements
 from syncmgr.console.wire.results import Row
-from syncmgr.console.wire.stream import PacketStream
 from syncmgr.errors import SyncError
 
 INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
@@ -33,9 +33,7 @@ class Client:
     `doing`: what that one waits for, asked by each PROCESSLIST; set by whoever makes it wait.
     """
 
-    def __init__(
-        self, client_id: int, stream: PacketStream, *, peer: tuple[str, int], limits: Limits, memory: Memory
-    ) -> None:
+    def __init__(self, client_id: int, stream: Wire, *, peer: tuple[str, int], limits: Limits, memory: Memory) -> None:
         self.id = client_id
         self.peer = peer  # address and port
         self.user: str | None = None
@@ -84,6 +82,7 @@ class Client:
         if self.info is None:
             return
         ended = audit.Audited(
+            proto=self.answers.stream.protocol,
             connection=self.id,
             user=str(self.account),
             host=self.host,

@@ -9,7 +9,8 @@ import time
 from collections.abc import Coroutine
 from enum import Enum
 
-from syncmgr.console.wire.stream import ConnectionLost, PacketStream
+from syncmgr.console.wire.port import Wire
+from syncmgr.console.wire.stream import ConnectionLost
 from syncmgr.errors import Code, SyncError
 
 
@@ -35,7 +36,7 @@ class Interrupt(Enum):
 class RunningCommand:
     """A command runs in a task of its own, so that an interrupt cancels it and nothing else."""
 
-    def __init__(self, stream: PacketStream) -> None:
+    def __init__(self, stream: Wire) -> None:
         self._stream = stream
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None

@@ -41,7 +41,7 @@ class Key(Protocol):
     def matches(self, plugin: str, response: bytes, nonce: bytes) -> bool: ...
 
     async def confirm(self, password: str, address: str) -> bool:
-        """`address`: whose turn it takes."""
+        """In clear, whatever the plugin. `address`: whose turn it takes."""
         ...
 
 
@@ -87,6 +87,9 @@ class StoredKey:
         return sha2_matches(response, nonce, kept or NO_DIGEST) and kept is not None and is_known
 
     async def confirm(self, password: str, address: str) -> bool:
+        if NATIVE in self.plugins:
+            kept = NO_NATIVE_DIGEST if self.account is None else bytes.fromhex(self.secret)
+            return hmac.compare_digest(native_digest(password), kept) and self.account is not None
         is_right = await self.ring.checks.run(address, lambda: self._check(password))
         if is_right and self.account is not None:
             self.ring.remember(self.secret, sha2_digest(password))

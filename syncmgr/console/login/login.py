@@ -5,17 +5,15 @@ Must not know: commands, SQL.
 """
 
 import asyncio
-import logging
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from syncmgr.accounts.user import LOOPBACK, Account
 from syncmgr.console.audit import audit
 from syncmgr.console.limits import Limits
 from syncmgr.console.login.auth import is_empty, new_nonce, xor
+from syncmgr.console.login.brake import Brake
 from syncmgr.console.login.keys import Key, Keys
 from syncmgr.console.login.login_places import LoginPlaces
 from syncmgr.console.login.open_verdicts import OpenVerdicts
@@ -36,8 +34,6 @@ from syncmgr.console.wire.packet import ProtocolError
 from syncmgr.console.wire.protocol import OFFERED, SHA2, Capability
 from syncmgr.console.wire.stream import PacketStream
 from syncmgr.errors import Code, SyncError
-
-log = logging.getLogger(__name__)
 
 LONGEST_NAME: Final = 64  # characters; no name has as many, and the throttle keeps names for a while
 
@@ -65,6 +61,7 @@ class Login:
         self._gate = gate
         self._stream = stream
         self._host = host
+        self._brake = Brake(throttle=gate.throttle, most_failures=gate.limits.max_login_failures, host=host)
         self._nonce = new_nonce()
         self._awaits_client = False  # which has identified itself, and is to go on
         self._undecided = False  # it knows that its scramble did not match, and its password is being checked
@@ -108,28 +105,17 @@ class Login:
         scramble was wrong, has failed, too.
         """
         user = (hello.user or "")[:LONGEST_NAME]
-        self._refuse_for_a_time(user)
+        self._brake.refuse_for_a_time(user)
         try:
             account = await self._verdict(hello, user, again=again)
         except BaseException:
             if self._awaits_client or self._undecided:
-                self._gate.throttle.failed(user, self._host, now=time.monotonic())
-                audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number, gave_up=True)
+                self._brake.gave_up(user)
             raise
         if account is None:
-            self._deny(user)
-        self._gate.throttle.succeeded(user, self._host)
+            self._brake.deny(user, self._using)
+        self._brake.succeeded(user)
         return account
-
-    def _refuse_for_a_time(self, user: str) -> None:
-        throttle, now = self._gate.throttle, time.monotonic()
-        left = throttle.refused(user, self._host, now=now)
-        if not left:
-            return
-        if throttle.is_news(user, self._host, now=now):
-            audit.login(user=user, host=self._host, error=Code.LOGIN_REFUSED.number)
-        count = self._gate.limits.max_login_failures
-        raise SyncError(Code.LOGIN_REFUSED, user=user, host=self._host, second=math.ceil(left), count=count)
 
     async def _verdict(self, hello: Hello, user: str, *, again: bool) -> Account | None:
         """The account, after the throttle's delay, which is the same for a right and a wrong password.
@@ -143,10 +129,10 @@ class Login:
             plugin = plugin if plugin in key.plugins else key.plugins[0]
             response = await self._switch(plugin)
         self._using = "NO" if is_empty(response) else "YES"
-        await asyncio.sleep(self._gate.throttle.delay(user, self._host, now=time.monotonic()))
+        await asyncio.sleep(self._brake.delay(user))
         if plugin == SHA2:
             await self._gate.open_verdicts.has_room(user, self._host)
-        self._refuse_for_a_time(user)  # others may have failed meanwhile
+        self._brake.refuse_for_a_time(user)  # others may have failed meanwhile
         return key.account if await self._is_right(key, user, plugin, response) else None
 
     async def _is_right(self, key: Key, user: str, plugin: str, response: bytes) -> bool:
@@ -186,13 +172,6 @@ class Login:
             return xor(await asyncio.to_thread(self._gate.identity.decrypt, data), self._nonce)
         except ValueError:
             return b""
-
-    def _deny(self, user: str) -> NoReturn:
-        count = self._gate.throttle.failed(user, self._host, now=time.monotonic())
-        if count & (count - 1) == 0:  # the audit has every one
-            log.warning("login of %r from %s failed, %d in a row", user, self._host, count)
-        audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number)
-        raise SyncError(Code.ACCESS_DENIED, user=user, host=self._host, using=self._using)
 
     async def _answer(self) -> bytes:
         self._awaits_client = True

@@ -75,6 +75,11 @@ class PacketStream:
         self._of_frames = 0  # bytes of it
 
     @property
+    def protocol(self) -> str:
+        """As the audit names it."""
+        return "mysql"
+
+    @property
     def pending(self) -> int:
         """Bytes put and not yet flushed."""
         return len(self._out)
