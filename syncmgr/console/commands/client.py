@@ -24,14 +24,8 @@ INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
 NOBODY: Final = Account(name="")  # before the login
 
 
-def _nothing() -> str:
-    return ""
-
-
 class Client:
-    """Used only on the event loop. `since`: time.monotonic() of the start of the running command, or of its end.
-    `doing`: what that one waits for, asked by each PROCESSLIST; set by whoever makes it wait.
-    """
+    """Used only on the event loop. `since`: time.monotonic() of the start of the running command, or of its end."""
 
     def __init__(self, client_id: int, stream: Wire, *, peer: tuple[str, int], limits: Limits, memory: Memory) -> None:
         self.id = client_id
@@ -49,7 +43,6 @@ class Client:
         self.prepared = PreparedStatements(limits, self.share)
         self.running = RunningCommand(stream)
         self.error: int | None = None  # of the last command
-        self.doing = _nothing
 
     @property
     def host(self) -> str:
@@ -65,7 +58,7 @@ class Client:
 
     def rests(self) -> None:
         """No command runs."""
-        self.command, self.info, self.since, self.doing = "Sleep", None, time.monotonic(), _nothing
+        self.command, self.info, self.since = "Sleep", None, time.monotonic()
 
     def begins(self) -> None:
         """A command has arrived."""
@@ -108,4 +101,5 @@ class Client:
     def row(self, now: float) -> Row:
         """That of PROCESSLIST: Id, User, Host, db, Command, Time, State, Info."""
         user, address = self.user or "unauthenticated user", f"{self.host}:{self.peer[1]}"
-        return (self.id, user, address, self.db, self.command, int(now - self.since), self.doing(), self.info)
+        second, state = int(now - self.since), self.running.waits_for()
+        return (self.id, user, address, self.db, self.command, second, state, self.info)

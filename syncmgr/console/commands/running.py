@@ -6,7 +6,7 @@ Must not know: what a command does, how its client is answered.
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from enum import Enum
 
 from syncmgr.console.wire.port import Wire
@@ -33,6 +33,10 @@ class Interrupt(Enum):
         return self.value[1]
 
 
+def _nothing() -> str:
+    return ""
+
+
 class RunningCommand:
     """A command runs in a task of its own, so that an interrupt cancels it and nothing else."""
 
@@ -41,6 +45,7 @@ class RunningCommand:
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.interrupted: Interrupt | None = None  # why the last one was, or the connection
+        self.waits_for: Callable[[], str] = _nothing  # asked by each PROCESSLIST; set by whoever makes it wait
 
     @property
     def idle(self) -> bool:
@@ -79,7 +84,7 @@ class RunningCommand:
                 raise
             raise self.interrupted.error from None
         finally:
-            self._task = None
+            self._task, self.waits_for = None, _nothing
             self.limit_time(0)
 
     async def _watch(self, task: asyncio.Task[None]) -> None:

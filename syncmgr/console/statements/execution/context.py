@@ -69,7 +69,7 @@ class Context:
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls to the catalog; every account has its turn."""
-        self.client.doing = lambda: self.house.queries.lake_state
+        self.client.running.waits_for = lambda: self.house.queries.lake_state
         return await self.workers.slow(str(self.client.account), call, *args, **kwargs)
 
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -78,7 +78,7 @@ class Context:
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls that wait for a source; every account has its turn."""
-        self.client.doing = lambda: OF_SOURCE
+        self.client.running.waits_for = lambda: OF_SOURCE
         return await self.workers.ask(str(self.client.account), call, *args, **kwargs)
 
     # what is known without a call

@@ -62,5 +62,5 @@ async def _ask_lake(context: Context, sql: str) -> Rows:
     zone, tag = time_zone.meant(context.variables.time_zone), context.next_query()
     queries, share = context.frontend.queries, context.client.share
     query = context.workers.query
-    context.client.doing = lambda: context.house.queries.state
+    context.client.running.waits_for = lambda: context.house.queries.state
     return await query(str(account), queries, share, sql=sql, db=context.db, tag=tag, time_zone=zone)
