@@ -75,6 +75,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "sync_snapshots": """JOB_ID JOB_SCHEMA JOB_NAME SOURCE_SCHEMA SOURCE_TABLE TARGET_SCHEMA TARGET_TABLE PHASE
         ROWS_DONE ROWS_ESTIMATED CHUNKS CHUNKS_DONE ROWS_PER_SECOND LEFT_SECOND REASON WHERE_CONDITION""",
     "sync_ddl": "JOB_ID JOB_SCHEMA JOB_NAME TABLE_NAME DDL_TIME POSITION STATE OUTCOME STATEMENT",
+    "sync_alerts": """ALERT_ID EVENT JOB SUBJECT STATE MESSAGE ADVICE FIRE_TIME RESOLVE_TIME SEND_TIME FAILURE""",
     "session_variables": "VARIABLE_NAME VARIABLE_VALUE",
     "global_variables": "VARIABLE_NAME VARIABLE_VALUE",
 }
@@ -121,6 +122,7 @@ NUMBERS: Final = frozenset(
         "CONSUMED_BYTES",
         "COMMITS",
         "DEAD_LETTERS",
+        "ALERT_ID",
     }
 )
 FRACTIONS: Final = frozenset({"LAG_SECOND"})
@@ -128,6 +130,7 @@ TIMES: Final = frozenset(
     {
         *("CREATE_TIME", "UPDATE_TIME", "CHECK_TIME", "CREATED", "LAST_ALTERED", "LAST_START_TIME", "LAST_STOP_TIME"),
         *("FINISH_TIME", "SINCE", "SOURCE_TIME", "COMMIT_TIME", "DDL_TIME", "SYNCED_UNTIL", "RESUME_AT"),
+        *("FIRE_TIME", "RESOLVE_TIME", "SEND_TIME"),
     }
 )
 TABLES: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _COLUMNS.items()}

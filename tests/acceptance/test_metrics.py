@@ -118,6 +118,9 @@ def test_metrics_and_alerts_say_what_show_says(
     until(lambda: told(chat, f"{db}.job1") == ["job.needs_operator firing"], why="an operator is told")
     [shown] = frontend.sql(f"SHOW ALERTS WHERE Job = '{db}.job1'")
     assert (shown["State"], shown["Failure"]) == ("firing", None)
+    columns = "EVENT, STATE, RESOLVE_TIME, FIRE_TIME > NOW() - INTERVAL 1 HOUR AS recent"
+    [row] = frontend.sql(f"SELECT {columns} FROM information_schema.sync_alerts WHERE JOB = '{db}.job1'")
+    assert row == {"EVENT": "job.needs_operator", "STATE": "firing", "RESOLVE_TIME": None, "recent": 1}
     assert (str(Code.SOURCE_ACCESS_DENIED.number),) in scraped.of("job_error")
     before = scraped.one("job_synced_until_timestamp_seconds")
     assert before is not None

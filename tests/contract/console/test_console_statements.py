@@ -169,6 +169,18 @@ def test_the_processlist_says_what_a_statement_waits_for(console: Running) -> No
         victim._force_close()  # type: ignore[attr-defined]
 
 
+def test_alerts_are_rows_for_operators_alone(console: Running) -> None:
+    """They name jobs of everyone; another account finds the table empty, as its SHOW ALERTS is refused."""
+    query = "SELECT ALERT_ID, EVENT, JOB, STATE FROM information_schema.sync_alerts WHERE STATE = 'firing'"
+    assert console.ask(query) == ((1, "job.lagging", "demo.shop", "firing"),)
+    console.ask("CREATE USER reader IDENTIFIED BY 'x'")
+    console.ask("GRANT SELECT_PRIV ON *.* TO reader")
+    with console.connect(user="reader", password="x") as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        assert cursor.fetchall() == ()
+        assert refused(cursor, "SHOW ALERTS")[0] == Code.PRIVILEGE_NEEDED.number
+
+
 def test_show_warnings_tells_the_last_error(cursor: "pymysql.cursors.Cursor") -> None:
     """Once more what the client was told, until the next statement; SHOW ERRORS tells errors alone."""
     words = "Unknown column 'nothing' in 'field list'"

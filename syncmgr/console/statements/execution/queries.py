@@ -46,6 +46,7 @@ def _present(context: Context) -> Present:
         variables=context.variables.rows(),
         account=context.client.account,
         rights=context.frontend.access.rights,
+        alerts=context.house.alerts.rows if context.frontend.access.rights.is_operator else tuple,
     )
 
 

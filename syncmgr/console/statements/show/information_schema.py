@@ -39,12 +39,15 @@ _TEXTS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Present:
-    """What is already known on the event loop: connections and variables."""
+    """What is already known on the event loop: connections and variables. `alerts`: see ALERT_COLUMNS; none for those
+    who may not see them.
+    """
 
     processlist: Sequence[Row]
     variables: Sequence[Row]
     account: Account
     rights: Rights
+    alerts: Callable[[], Sequence[Row]] = tuple
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,6 +256,7 @@ _ROWS: Final[Mapping[str, Callable[[Schema], Iterator[Row]]]] = {
     "user_privileges": _user_privileges,
     "schema_privileges": _schema_privileges,
     "table_privileges": _table_privileges,
+    "sync_alerts": lambda schema: iter(schema.present.alerts()),
     "processlist": lambda schema: iter(schema.present.processlist),
     "session_variables": lambda schema: iter(schema.present.variables),
     "global_variables": lambda schema: iter(schema.present.variables),
