@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from syncmgr.config import settings
 from syncmgr.config.spark_keys import HELD, NEVER
@@ -33,6 +33,9 @@ from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
 from syncmgr.lake.spark.jars import OF_CATALOGS, OF_THE_LAKE
 from syncmgr.sources.registry import KINDS
+from syncmgr.web.api.recent import Recent
+from syncmgr.web.api.route import PREFIX
+from syncmgr.web.api.table import routes
 from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent
@@ -63,6 +66,19 @@ def _settings() -> str:
 def _metrics() -> str:
     rows = ((f"`{m.name}`", m.kind, ", ".join(f"`{label}`" for label in m.labels), m.doc) for m in METRICS)
     return _table(["Metric", "Type", "Labels", "Meaning"], rows)
+
+
+def _routes() -> str:
+    """Of the API of HTTP."""
+    nothing: Any = None
+    rows = routes(nothing, Recent(), nothing, 0)
+    return _table(
+        ("Route", "For", "Answer", "Statement"),
+        (
+            (f"`{row.method} {PREFIX}{row.path}`", row.who, row.says, f"`{row.statement}`" if row.statement else "")
+            for row in rows
+        ),
+    )
 
 
 def _errors() -> str:
@@ -253,6 +269,7 @@ def _spark_keys() -> str:
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "metrics": _metrics,
+    "routes": _routes,
     "settings": _settings,
     "spark-keys": _spark_keys,
     "errors": _errors,

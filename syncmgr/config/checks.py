@@ -51,6 +51,10 @@ def switch(value: Value) -> str | None:
     return None if value in {"ON", "OFF"} else "it must be ON or OFF"
 
 
+def http_tls(value: Value) -> str | None:
+    return None if value in {"AUTO", "ON", "OFF"} else "it must be AUTO, ON or OFF"
+
+
 def audit_mode(value: Value) -> str | None:
     return None if value in {"OFF", "ON", "STRICT"} else "it must be OFF, ON or STRICT"
 

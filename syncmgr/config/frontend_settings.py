@@ -19,7 +19,6 @@ from syncmgr.config.checks import (
     log_level,
     log_target,
     port,
-    port_or_none,
     switch,
 )
 
@@ -48,28 +47,6 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "change anything are also written before they run, and refused while that cannot be written. Only ADMIN_PRIV "
         "can change it.",
         audit_mode,
-        mutable=True,
-    ),
-    Setting(
-        "http_port",
-        8030,
-        "port",
-        "Port of HTTP: /metrics for Prometheus, /api/health and /api/ready. 0: no HTTP.",
-        port_or_none,
-    ),
-    Setting(
-        "http_host",
-        "",
-        "address",
-        "Address that HTTP listens on. Empty: loopback only. HTTP has no login, and shows the names of jobs, databases "
-        "and targets to whoever reaches it. Beyond loopback it speaks TLS with the console's certificate.",
-    ),
-    Setting(
-        "http_hosts",
-        "",
-        "names, separated by commas",
-        "Further names by which HTTP may be called, besides localhost, addresses and the name of the machine; "
-        "requests under other names are refused, since a web page could send them.",
         mutable=True,
     ),
     Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),

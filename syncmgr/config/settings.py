@@ -17,6 +17,7 @@ from syncmgr.config.alert_settings import ALERT_SETTINGS
 from syncmgr.config.checks import Setting, Value
 from syncmgr.config.console_limits import CONSOLE_LIMITS
 from syncmgr.config.frontend_settings import FRONTEND_SETTINGS
+from syncmgr.config.http_settings import HTTP_SETTINGS
 from syncmgr.config.job_limits import JOB_LIMITS
 from syncmgr.config.source_limits import SOURCE_LIMITS
 from syncmgr.errors import Code, SyncError
@@ -24,6 +25,7 @@ from syncmgr.host.private import is_secret
 
 SETTINGS: Final[tuple[Setting, ...]] = (
     *FRONTEND_SETTINGS,
+    *HTTP_SETTINGS,
     *JOB_LIMITS,
     *SOURCE_LIMITS,
     *CONSOLE_LIMITS,

@@ -150,7 +150,15 @@ class Showing:
         """What metrics say of them: the same as SHOW."""
         for job, figures, facts, tables, refused in self._seen(jobs):
             rates = self.rates(job.id)
-            yield job_sample(job, figures, tables=tables, refused=refused, loads=facts.loads, rates=rates)
+            yield job_sample(
+                job,
+                figures,
+                tables=tables,
+                refused=refused,
+                loads=facts.loads,
+                rates=rates,
+                server=_server(facts),
+            )
 
     def rows(self, jobs: Sequence[SyncJob]) -> list[tuple[str | None, ...]]:
         """Of SHOW SYNC JOB, in their order; without jobs that are no longer stored."""
@@ -167,7 +175,7 @@ class Showing:
             lag_bytes=self._retained.lag_bytes(job),
             binlog_left=left,
             needs_operator=needs_operator(job, tables, refused),
-            server=facts.reading.server or None if facts.reading is not None else None,
+            server=_server(facts),
             paused=pause_facts(job),
             upkeep={c.target: self._upkeep_facts(c.target_db, c.target) for c in job.channels},
             index={c.target: index_facts(self._upkeep.index(c.target_db, c.target)) for c in job.channels if c.keys},
@@ -203,6 +211,11 @@ class Showing:
             resyncing=self._store.epochs.resyncing(ids),
             refused=refused,
         )
+
+
+def _server(facts: Facts) -> str | None:
+    """Who is read now."""
+    return facts.reading.server or None if facts.reading is not None else None
 
 
 def _refused(job: SyncJob, records: Sequence[DdlRecord]) -> dict[str, dict[str, Fact]]:

@@ -44,6 +44,11 @@ class Users:
         user = self._known.get(account)
         return NO_RIGHTS if user is None else Rights(grants=user.grants)
 
+    def kept(self, account: Account) -> str | None:
+        """What the password of a stored account is checked against; None: there is no such account."""
+        user = self._known.get(account)
+        return None if user is None else f"{user.plugin} {user.secret}"
+
     def accounts(self) -> list[Account]:
         """All, root first."""
         return [ROOT, *sorted(self._known)]

@@ -31,7 +31,6 @@ from syncmgr.fe.measuring import Measuring
 from syncmgr.fe.metadata import Metadata
 from syncmgr.fe.places import exposed, jars_dir, remove, tls_folder
 from syncmgr.fe.runs import Runs
-from syncmgr.fe.sampler import Sampler
 from syncmgr.fe.sources import Sources
 from syncmgr.host import log_files, log_output, open_files, thread_switching
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
@@ -89,7 +88,7 @@ class Frontend:
         self._scheduler = self._scheduled(upkeep, retained)
         self.alerts = Alerts(settings, store.alerts)
         limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
-        self._doors = Doors(self, settings, limits, Sampler(self._measuring().sample, self.alerts.heard))
+        self._doors = Doors(self, self.users, settings, limits, self._measuring().sample, self.alerts.heard)
 
     def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs) -> Jobs:
         settings, store = self._settings, self._metadata.store

@@ -7,6 +7,7 @@ Must not know: where the figures were measured.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
@@ -19,6 +20,9 @@ from syncmgr.job.snapshot.chunk import Load, load_facts
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 
+PAUSED_BY: Final[Mapping[JobState, str]] = MappingProxyType(
+    {JobState.PAUSED: "user", JobState.PAUSED_BY_ERROR: "error"}
+)
 WAITS: Final = "waits for the end of its last run"
 SHOW_COLUMNS: Final = (
     "JobId",
@@ -231,7 +235,7 @@ def _read_facts(
 
 def pause_facts(job: SyncJob) -> dict[str, str | int | None]:
     """Who or what has paused it, until when, and its last error, which stays while it is retried."""
-    by = {JobState.PAUSED: "user", JobState.PAUSED_BY_ERROR: "error"}.get(job.state)
+    by = PAUSED_BY.get(job.state)
     fail = job.fail if job.fail is not None and job.fail.code else None
     return {
         "paused_by": by,

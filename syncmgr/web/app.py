@@ -6,45 +6,57 @@ Must not know: sockets, TLS, threads, who measures.
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from syncmgr.web.allowed_hosts import may_call
+from syncmgr.errors import SyncError
+from syncmgr.job.metrics.sample import Sample
+from syncmgr.web.answers import RETRY_SECOND, Refusal, failed, refused
+from syncmgr.web.api.overview import seen
+from syncmgr.web.api.recent import Recent
+from syncmgr.web.api.table import routes
+from syncmgr.web.asked import Asked, House
 from syncmgr.web.exposition import Exposition
+from syncmgr.web.guard import Guard
 from syncmgr.web.health import Answer, bootstrap, health, readiness
 from syncmgr.web.ports import Samples
 
-MISDIRECTED: Final = 421
 UNAVAILABLE: Final = 503
-RETRY_SECOND: Final = 2
-WRONG_HOST: Final = "This frontend is not called by this name; add it to http_hosts in fe.conf if it is.\n"
 
 
-class _Hosts:
-    """Refuses requests under other names, whatever they ask."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choices:
+    """Of the operator. `own_hosts`: names by which it may be called; `hides_metrics`: they need a login."""
 
-    def __init__(self, app: ASGIApp, own: Callable[[], Collection[str]]) -> None:
-        self._app, self._own = app, own
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not may_call(Request(scope).headers.get("host"), self._own()):
-            refusal = PlainTextResponse(WRONG_HOST, MISDIRECTED)
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    query_port: int
+    own_hosts: Callable[[], Collection[str]]
+    hides_metrics: Callable[[], bool] = lambda: False
+    most_streams: int = 24
 
 
-def application(samples: Samples, query_port: int, own_hosts: Callable[[], Collection[str]]) -> Starlette:
-    """Every route answers from the last sample, in the event loop: a slow lake or metadata make none of them slow."""
+def application(samples: Samples, recent: Recent, house: House, choices: Choices) -> Starlette:
+    """Metrics and health answer from the last sample, in the event loop: a slow lake or metadata make none of them
+    slow.
+    """
 
     async def metrics(request: Request) -> Response:
-        body, kind = Exposition(samples.last()).text(request.headers.get("accept", ""))
+        sample = samples.last()
+        if choices.hides_metrics():
+            asked = Asked(request, house)
+            try:
+                await asked.identify()
+            except Refusal as error:
+                return refused(error)
+            except SyncError as error:
+                return failed(error)
+            sample = _seen_by(asked, sample)
+        body, kind = Exposition(sample).text(request.headers.get("accept", ""))
         return Response(body, headers={"content-type": kind})
 
     async def alive(_: Request) -> Response:
@@ -54,15 +66,20 @@ def application(samples: Samples, query_port: int, own_hosts: Callable[[], Colle
         return _told(readiness(samples.last(), time.time()))
 
     async def first(_: Request) -> Response:
-        return _told(bootstrap(query_port))
+        return _told(bootstrap(choices.query_port))
 
-    routes = [
+    served = [
         Route("/metrics", metrics),
         Route("/api/health", alive),
         Route("/api/ready", ready),
         Route("/api/bootstrap", first),
+        *(each.served(house) for each in routes(samples, recent, house.tokens, choices.most_streams)),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(_Hosts, own=own_hosts)])
+    return Starlette(routes=served, middleware=[Middleware(Guard, own=choices.own_hosts)])
+
+
+def _seen_by(asked: Asked, sample: Sample | None) -> Sample | None:
+    return None if sample is None else replace(sample, jobs=tuple(seen(sample, asked.rights)))
 
 
 def _told(answer: Answer) -> Response:

@@ -10,13 +10,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
+from typing import Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from syncmgr.host.listening import listening_sockets, port_of
-from syncmgr.web.connections import HttpConnection
+from syncmgr.web.connections import USUAL, Bounds, HttpConnection
 
 DRAIN_SECOND: Final = 1  # for answers under way, when it stops
 LONGEST_REQUEST: Final = 16 * 1024  # bytes of a request line and its headers
@@ -29,12 +30,20 @@ log = logging.getLogger(__name__)
 class HttpServer:
     """start() and stop() once each, from any thread. `identity` None: no TLS; `port` 0: any free one."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], port: int, identity: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Sequence[str],
+        port: int,
+        identity: ssl.SSLContext | None,
+        bounds: Bounds = USUAL,
+    ) -> None:
         self._hosts, self.port = hosts, port
         self._sockets = list[socket.socket]()
         config = uvicorn.Config(
             app,
-            http=HttpConnection,
+            http=cast("type[asyncio.Protocol]", partial(HttpConnection, bounds=bounds)),
             ws="none",
             lifespan="off",
             loop="asyncio",
@@ -60,7 +69,7 @@ class HttpServer:
         self._sockets = listening_sockets(self._hosts, self.port, backlog=BACKLOG, hint=HINT)
         self.port = port_of(self._sockets)
         self._thread.start()
-        log.info("metrics and health: %s on port %d of %s", self.scheme, self.port, ", ".join(self._hosts))
+        log.info("the page and metrics: %s on port %d of %s", self.scheme, self.port, ", ".join(self._hosts))
 
     def _close(self) -> None:
         for listener in self._sockets:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.metrics.histogram import CommitTimes
 from syncmgr.job.overview import TableOverview, lag_second, needs_operator, synced_until
-from syncmgr.job.show_sync import Figures
+from syncmgr.job.show_sync import PAUSED_BY, Figures
 from syncmgr.job.snapshot.chunk import Load, load_facts
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
@@ -27,11 +27,27 @@ class SnapshotSample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
-    """What is wrong with a job, or with a table of it. `error`: its number; 0: it has none."""
+    """What is wrong with a job, or with a table of it. `error`: its number; 0: it has none. `at`: when it was met,
+    None: not known.
+    """
 
     error: int
     message: str
     advice: str | None
+    at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nature:
+    """What a job is, besides its figures. `kind`: of its source. `server`: who is read now; None: nobody. `paused_by`:
+    user or error. `resume_at`: when it resumes by itself. `targets`: database and name.
+    """
+
+    kind: str
+    server: str | None = None
+    paused_by: str | None = None
+    resume_at: float | None = None
+    targets: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +72,7 @@ class JobSample:
     behind_bytes: Mapping[str, int]
     snapshots: tuple[SnapshotSample, ...]
     left_second: float | None
+    nature: Nature
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,8 +100,11 @@ def job_sample(
     refused: Collection[str],
     loads: Mapping[str, Load],
     rates: Mapping[str, float],
+    server: str | None,
 ) -> JobSample:
-    """`job`: as SHOW has it. `refused`: tables that could not join it. `loads`, `rates`: by channel token."""
+    """`job`: as SHOW has it. `server`: who is read now. `refused`: tables that could not join it. `loads`, `rates`: by
+    channel token.
+    """
     reads = [table for table in tables if table.shown.state is ChannelState.SNAPSHOT and table.channel.token in loads]
     facts = {_target(each): load_facts(loads[each.channel.token], rates.get(each.channel.token)) for each in reads}
     return JobSample(
@@ -106,6 +126,17 @@ def job_sample(
             for target, of in facts.items()
         ),
         left_second=_longest(of["left_second"] for of in facts.values()),
+        nature=_nature(job, server),
+    )
+
+
+def _nature(job: SyncJob, server: str | None) -> Nature:
+    return Nature(
+        kind=job.source.kind,
+        server=server,
+        paused_by=PAUSED_BY.get(job.state),
+        resume_at=job.resume_at,
+        targets=tuple(sorted({(each.target_db, each.target) for each in job.channels})),
     )
 
 
@@ -121,7 +152,7 @@ def _trouble(job: SyncJob) -> Trouble | None:
     """Not what a user has done."""
     if job.fail is None or not job.fail.code:
         return None
-    return Trouble(error=job.fail.code, message=job.fail.message, advice=job.advised)
+    return Trouble(error=job.fail.code, message=job.fail.message, advice=job.advised, at=job.fail.at)
 
 
 def _stopped(tables: Iterable[TableOverview]) -> dict[str, Trouble]:

@@ -6,38 +6,44 @@ import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.types import ASGIApp
 
 from syncmgr.console.login.tls import load_identity
+from syncmgr.control.users import Users
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.metrics.sample import Sample
-from syncmgr.web import connections
-from syncmgr.web.app import application
+from syncmgr.fe.doors import Known
+from syncmgr.web.api.recent import Recent
+from syncmgr.web.app import Choices, application
+from syncmgr.web.asked import House
+from syncmgr.web.connections import USUAL, Bounds
 from syncmgr.web.server import LONGEST_REQUEST, HttpServer
+from syncmgr.web.tokens import Tokens
+from tests.contract.web.doors import Measured
 from tests.support.until import until
+from tests.unit.console.frontend import FakeAccounts, FakeFrontend
 from tests.unit.job.metrics.factories import make_job_sample, make_sample
 
+IMPATIENT = Bounds(request_second=0.5)
 ASK = b"GET /api/bootstrap HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
-class Measured:
-    """A sampler with a sample."""
-
-    def __init__(self) -> None:
-        self.sample: Sample | None = make_sample(make_job_sample(), at=time.time())
-
-    def last(self) -> Sample | None:
-        return self.sample
-
-
 @contextlib.contextmanager
-def serving(measured: Measured, identity: ssl.SSLContext | None = None, port: int = 0) -> Iterator[HttpServer]:
-    app = application(measured, 9030, lambda: {"fe-1"})
-    server = HttpServer(app, hosts=("127.0.0.1",), port=port, identity=identity)
+def serving(measured: Measured, identity: ssl.SSLContext | None = None, bounds: Bounds = USUAL) -> Iterator[HttpServer]:
+    server = HttpServer(app_of(measured), hosts=("127.0.0.1",), port=0, identity=identity, bounds=bounds)
     server.start()
     yield server
     server.stop()
+
+
+def app_of(measured: Measured) -> ASGIApp:
+    """Nobody can log in here: there is no console."""
+    known = Known(FakeFrontend(), Users(FakeAccounts()))
+    calls: Any = None
+    house = House(statements=calls, users=known, tokens=Tokens(b"", known.kept, 60.0), body_bytes=1024)
+    return application(measured, Recent(), house, Choices(query_port=9030, own_hosts=lambda: {"fe-1"}))
 
 
 @pytest.fixture
@@ -100,7 +106,7 @@ def test_a_name_of_others_is_refused(server: HttpServer, path: str) -> None:
 
 def test_silent_clients_give_way(server: HttpServer) -> None:
     """More of them than there are places, and whoever asks is answered; the first one was dropped."""
-    clients = [silent(server) for _ in range(connections.MOST_CONNECTIONS + 8)]
+    clients = [silent(server) for _ in range(USUAL.connections + 8)]
     assert asked(server, "/api/health")[0] == 200
     assert clients[0].recv(1) == b""
     for client in clients:
@@ -108,19 +114,21 @@ def test_silent_clients_give_way(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"GET /metrics HTTP/1.1\r\nhost: loc", ASK + b"GET /"])
-def test_a_slow_client_is_dropped(measured: Measured, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+def test_a_slow_client_is_dropped(measured: Measured, text: bytes) -> None:
     """Whether it says nothing, does not end its request, or does not end its second one."""
-    monkeypatch.setattr(connections, "ANSWER_SECOND", 0.5)
-    with serving(measured) as server, silent(server, text) as client, contextlib.suppress(ConnectionResetError):
+    with (
+        serving(measured, bounds=IMPATIENT) as server,
+        silent(server, text) as client,
+        contextlib.suppress(ConnectionResetError),
+    ):
         while client.recv(4096):
             pass
 
 
-def test_a_client_that_does_not_read_is_dropped(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_is_dropped(measured: Measured) -> None:
     """Its answers do not pile up."""
-    monkeypatch.setattr(connections, "ANSWER_SECOND", 0.5)
     measured.sample = make_sample(*(make_job_sample(name=f"job{n}" * 50) for n in range(200)), at=time.time())
-    with serving(measured) as server, silent(server) as client:
+    with serving(measured, bounds=IMPATIENT) as server, silent(server) as client:
 
         def dropped() -> bool:
             try:
@@ -154,7 +162,7 @@ def test_tls(measured: Measured, tmp_path: Path) -> None:
 
 def test_a_port_in_use_is_told(server: HttpServer, measured: Measured) -> None:
     """With the setting that names it."""
-    other = HttpServer(application(measured, 9030, frozenset), hosts=("127.0.0.1",), port=server.port, identity=None)
+    other = HttpServer(app_of(measured), hosts=("127.0.0.1",), port=server.port, identity=None)
     with pytest.raises(SyncError, match="http_port") as caught:
         other.start()
     assert caught.value.code is Code.PORT_IN_USE

@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from syncmgr.fe.doors import is_loopback, own_names
+from syncmgr.fe.doors import is_loopback, own_names, speaks_tls
 
 
 def test_own_names() -> None:
@@ -18,3 +18,12 @@ def test_own_names() -> None:
 def test_what_is_beyond_loopback_speaks_tls(hosts: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001
     """Whatever can be reached from another machine."""
     assert is_loopback(hosts) is expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "host", "expected"),
+    [("AUTO", "127.0.0.1", False), ("AUTO", "0.0.0.0", True), ("ON", "127.0.0.1", True), ("OFF", "0.0.0.0", False)],
+)
+def test_who_chooses_tls(wanted: str, host: str, expected: bool) -> None:  # noqa: FBT001
+    """The operator, and otherwise the address."""
+    assert speaks_tls(wanted, (host,)) is expected

@@ -4,7 +4,7 @@ from types import MappingProxyType
 from typing import Any
 
 from syncmgr.job.channel.channel_state import ChannelState
-from syncmgr.job.metrics.sample import JobSample, Sample
+from syncmgr.job.metrics.sample import JobSample, Nature, Sample
 from syncmgr.job.show_sync import Figures
 from syncmgr.job.state import JobState
 
@@ -29,6 +29,7 @@ def make_job_sample(**fields: Any) -> JobSample:
         "behind_bytes": {},
         "snapshots": (),
         "left_second": None,
+        "nature": Nature(kind="mysql", server="db1:3306", targets=(("demo", "orders"),)),
     }
     return JobSample(**(given | fields))
 

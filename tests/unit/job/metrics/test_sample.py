@@ -21,7 +21,7 @@ READ = Load(token="token-1", stale_since=0.0, begun_at=60.0, plan=PLAN, done=fro
 
 def sampled(job: SyncJob, facts: Facts, rates: Mapping[str, float] | None = None) -> JobSample:
     tables = overview(job, facts, NOW)
-    return job_sample(job, NOTHING, tables=tables, refused=(), loads=facts.loads, rates=rates or {})
+    return job_sample(job, NOTHING, tables=tables, refused=(), loads=facts.loads, rates=rates or {}, server="db1:3306")
 
 
 def test_tables_are_counted_in_all_states() -> None:

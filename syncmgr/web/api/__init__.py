@@ -1,0 +1,1 @@
+"""The API of HTTP: what each route answers."""
