@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # test.sh [--fast | --long] [pytest arguments but -m and paths]   Lint, types and the tests, side by side; makes what they need first.
 #
-# Every test but the long and slow ones, in four parts: lint; the tests that start no JVM of Spark; those of the lake; those of
-# whole frontends; each of these in several processes.  A line begins with the name of its part.  Up to three tests that failed
-# are run once more, alone.  At the end: the slowest tests, what failed, and what was unsteady.
+# Every test but the long and slow ones, in five parts: lint; the tests that need no servers; those that start no JVM of
+# Spark; those of the lake; those of whole frontends; each of these in several processes.  A line begins with the name of its part.
+# Up to three tests that failed are run once more, alone.  At the end: the slowest tests, what failed, and what was unsteady.
 # --fast: lint, and the tests that need neither servers nor Spark.
 # --long: the long and slow tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
@@ -145,8 +145,11 @@ main() {
     *)
       part lint lint
       need_servers
+      # by themselves: each process collects all tests of its part, and these are most of them
+      part unit gentle tests unit "not spark and not long and not slow" "${processes[@]}" tests/unit tests/grammar "$@"
       # they wait more than they compute
-      part plain gentle tests plain "not spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) "$@"
+      part plain gentle tests plain "not spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 2)) \
+        tests/contract tests/acceptance "$@"
       part lake gentle with_spark lake "spark and not long and not slow" "${processes[@]}" tests/contract "$@"
       part frontend with_spark frontend "spark and not long and not slow" "${processes[@]}" tests/acceptance "$@"
       ;;
