@@ -28,6 +28,8 @@ from syncsql.statements.session import (
 from syncsql.statements.sync import (
     AddTables,
     AlterSync,
+    CheckSync,
+    CheckTables,
     CreateSync,
     ExplainSync,
     LeaveTable,
@@ -41,6 +43,7 @@ from syncsql.statements.sync import (
     ShowSync,
     ShowSyncStatus,
     ShowSyncTables,
+    StopCheck,
     StopSync,
 )
 from syncsql.statements.table import (
@@ -73,6 +76,9 @@ Statement: TypeAlias = (
     | PauseSync
     | ResumeSync
     | StopSync
+    | CheckSync
+    | CheckTables
+    | StopCheck
     | ShowSync
     | ShowSyncStatus
     | ShowSyncTables

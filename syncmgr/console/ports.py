@@ -15,6 +15,7 @@ from syncmgr.job.types.schema import TargetTable
 from syncsql import (
     AddTables,
     AlterTable,
+    CheckSync,
     CreateSync,
     CreateTable,
     DropTable,
@@ -79,6 +80,28 @@ class Jobs(Protocol):
     def create_text(self, name: Name, db: str | None) -> str:
         """The CREATE SYNC of a job, its passwords masked."""
         ...
+
+
+class Checks(Protocol):
+    """Whether targets equal their sources. A check goes on by itself once it has begun."""
+
+    def start(self, node: CheckSync, db: str | None) -> int:
+        """Its id."""
+        ...
+
+    def start_targets(self, names: Sequence[Name], db: str | None) -> int: ...
+
+    def stop(self, check_id: int) -> None: ...
+
+    def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
+        """Table, Op, Msg_type, Msg_text; None: it is not over."""
+        ...
+
+    def jobs_of(self, check_id: int) -> Collection[tuple[str, str]]:
+        """Database and name. Raises NO_SUCH_CHECK."""
+        ...
+
+    def jobs_of_targets(self, names: Sequence[Name], db: str | None) -> Collection[tuple[str, str]]: ...
 
 
 class Catalog(Protocol):
@@ -271,6 +294,9 @@ class Frontend(Protocol):
 
     @property
     def jobs(self) -> Jobs: ...
+
+    @property
+    def checks(self) -> Checks: ...
 
     @property
     def catalog(self) -> Catalog: ...

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Final, Protocol
 
+from syncmgr.control.checking.checks import Checks
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.show_sync import SHOW_COLUMNS, WantedRows, channel_row, ddl_row, snapshot_row
@@ -35,6 +36,8 @@ TABLES: Final = (
     "sync_snapshots",
     "sync_ddl",
     "sync_dead_letters",
+    "sync_checks",
+    "sync_check_rows",
 )
 
 
@@ -49,9 +52,10 @@ class ShownJobs(Protocol):
 class History:
     """Reads metadata and lake at each call; every call blocks for as long as that takes."""
 
-    def __init__(self, store: Store, jobs: ShownJobs, tables: LakeTables) -> None:
+    def __init__(self, store: Store, jobs: ShownJobs, tables: LakeTables, checks: Checks) -> None:
         self._store = store
         self._jobs = jobs
+        self.checks = checks
         self._tables = tables
 
     def rows(self, table: str, wanted: WantedRows = EVERYTHING) -> list[Row]:
@@ -71,6 +75,9 @@ class History:
             case "sync_ddl":
                 records = self._store.ddl.of_jobs([job.id for job in jobs])
                 return [(*_name(job), *ddl_row(record)) for job in jobs for record in records.get(job.id, ())]
+            case "sync_checks" | "sync_check_rows":
+                ids = {job.id for job in jobs}
+                return [row for row in self.checks.rows(table) if row[0] in ids]
             case "sync_dead_letters":
                 having = self._store.dead_letters.counts([job.id for job in jobs])
                 return [row for job in jobs if job.id in having for row in self._dead_letters(job)]

@@ -88,6 +88,10 @@ SOURCE_PURGES_SOON = Row(
     "HY000",
     "What the job reads next may be purged from the binlog of {address} in {left}, and its changes are then lost; let the job catch up before that, or raise binlog_expire_logs_seconds with SET GLOBAL",
 )
+NO_SUCH_CHECK = Row(20154, "HY000", "There is no check {id}")
+TOO_MANY_CHECKS = Row(20151, "HY000", "There are {limit} checks under way; wait for the end of one, or STOP CHECK it")
+CHECK_REFUSED = Row(20152, "HY000", "Table '{table}' cannot be compared with its source: {reason}")
+CHECK_BROKEN = Row(20153, "HY000", "The check of table '{table}' has ended: {reason}")
 SOURCE_UNLOGGED = Row(
     20160,
     "HY000",

@@ -17,6 +17,7 @@ from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.console.login.tls import publish_certificate
 from syncmgr.control.catalog import Catalog
+from syncmgr.control.checking.checks import Checks
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.control.running.scheduler import Scheduler
@@ -83,16 +84,24 @@ class Frontend:
             ask_second=lambda: settings.seconds("binlog_check_second"),
         )
         self._commit_times = AllCommitTimes()
-        self.jobs = self._jobs(upkeep, sources, retained)
-        self.history = History(store, self.jobs, self.lake.tables)
+        runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool, self._commit_times)
+        self.jobs = self._jobs(upkeep, sources, retained, runs)
+        checks = Checks(
+            store=store,
+            runs=self.jobs.runs,
+            witnesses=runs.witnesses,
+            server_of=sources.checked,
+            target_of=self.catalog.table,
+            queries=self.queries,
+        )
+        self.history = History(store, self.jobs, self.lake.tables, checks)
         self._scheduler = self._scheduled(upkeep, retained)
         self.alerts = Alerts(settings, store.alerts)
         limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
         self._doors = Doors(self, self.users, settings, limits, self._measuring().sample, self.alerts.heard)
 
-    def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs) -> Jobs:
+    def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs, runs: Runs) -> Jobs:
         settings, store = self._settings, self._metadata.store
-        runs = Runs(settings, sources, store, self.catalog, self.lake, self._pool, self._commit_times)
         return Jobs(
             store=store,
             catalog=self.catalog,
@@ -113,6 +122,11 @@ class Frontend:
             retained=retained,
             chunk_rows=lambda given: JobSettings(settings, given).number("snapshot_chunk_rows"),
         )
+
+    @property
+    def checks(self) -> Checks:
+        """Their outcome is a part of the history."""
+        return self.history.checks
 
     def _measuring(self) -> Measuring:
         folders = {name: self._settings.folder(name) for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir")}
@@ -149,6 +163,7 @@ class Frontend:
     def stop(self) -> None:
         self._scheduler.stop()
         self._doors.close()
+        self.checks.close()
         self.alerts.stop()
         self.jobs.runs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=False, cancel_futures=True)

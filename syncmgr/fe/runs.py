@@ -36,6 +36,7 @@ from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot.port import SnapshotOptions
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
+from syncmgr.pipeline.witness import Witnesses
 
 
 class Runs:
@@ -54,6 +55,7 @@ class Runs:
         self._times = times
         self._settings, self._sources = settings, sources
         self._store, self._catalog, self._lake, self._pool = store, catalog, lake, pool
+        self.witnesses = Witnesses()
 
     def new(
         self,
@@ -66,7 +68,11 @@ class Runs:
         ledger = self._ledger(job)
         lake = KnownHistory(self._lake, ledger)
         listeners = Listeners(
-            on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival, on_unlogged_tables=on_unlogged_tables
+            on_trouble=on_trouble,
+            on_end=on_end,
+            on_arrival=on_arrival,
+            on_unlogged_tables=on_unlogged_tables,
+            witness=self.witnesses.begin(job.id),
         )
         snapshot = self._snapshot(job, ledger, lake)
         opener = self._sources.opener(job)

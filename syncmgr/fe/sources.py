@@ -19,7 +19,7 @@ from syncmgr.job.source_history.retained import Retained
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import registry
-from syncmgr.sources.port import Inspected, OpenStream, SnapshotSource, SourceRows, SourceTables, Table
+from syncmgr.sources.port import CheckedServer, Inspected, OpenStream, SnapshotSource, SourceRows, SourceTables, Table
 
 
 class Sources:
@@ -58,6 +58,10 @@ class Sources:
 
     def snapshot(self, source: SourceDescription) -> SnapshotSource:
         return self._rows(source).snapshot()
+
+    def checked(self, source: SourceDescription) -> CheckedServer | None:
+        """What a check queries; None: there is no server to query."""
+        return registry.source(source, self._settings).checked()
 
     def opener(self, job: SyncJob) -> OpenStream:
         """What the worker of a job opens its source with."""

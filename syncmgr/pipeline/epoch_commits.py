@@ -18,6 +18,7 @@ from syncmgr.pipeline.snapshot.none import NoSnapshot
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from syncmgr.pipeline.supervision.health import Health
 from syncmgr.pipeline.watermark import Watermark
+from syncmgr.pipeline.witness import Witness
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +35,14 @@ class EpochCommits:
         snapshot: Snapshot | NoSnapshot,
         watermark: Watermark,
         health: Health,
+        witness: Witness,
         finish: Callable[[], None],
         is_abandoned: Callable[[], bool],
     ) -> None:
         """`finish`: the run ends, and the next one begins with what the store has of a statement."""
         self._ledger, self._committer = ledger, committer
         self._channels, self._snapshot = channels, snapshot
-        self._watermark, self._health = watermark, health
+        self._watermark, self._health, self._witness = watermark, health, witness
         self._finish, self._is_abandoned = finish, is_abandoned
         self._since = 0.0  # monotonic
 
@@ -61,7 +63,8 @@ class EpochCommits:
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._since = time.monotonic()
         epoch = self._watermark.commits(epoch)
-        step(epoch)
+        with self._witness.committing(epoch):
+            step(epoch)
         if epoch.ddl is not None:
             self._channels.follow(epoch.ddl)
             self._committer.read_as(self._channels.now)

@@ -121,6 +121,7 @@ class JobRun:
             snapshot=self._snapshot,
             watermark=self._watermark,
             health=self._health,
+            witness=self._listeners.witness,
             finish=self.finish,
             is_abandoned=self._stop.is_abandoned,
         )

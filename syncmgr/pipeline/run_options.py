@@ -6,7 +6,7 @@ Must not know: what a run does with them.
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from syncmgr.errors import SyncError
@@ -20,6 +20,7 @@ from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.pipeline.messages import Limits, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.witness import Witness
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +58,8 @@ class Listeners:
     on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, Told] | None] = lambda *_: {}
     # Tables of the families of which something came though no statement has created them. Returns at once.
     on_unlogged_tables: Callable[[Collection[Table]], None] = lambda _: None
+    # Of the keys that are committed.
+    witness: Witness = field(default_factory=Witness)
 
 
 def worker_plan(options: RunOptions, last: Epoch, channels: tuple[WorkerChannel, ...], asked_until: int) -> WorkerPlan:

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from syncmgr.config.settings import Settings
 from syncmgr.errors import SyncError
 from syncmgr.job.backoff import Retry
-from syncmgr.job.channel.description import Listed, Reshaped, Shadow
+from syncmgr.job.channel.description import ChannelDescription, Listed, Reshaped, Shadow
 from syncmgr.job.channel.patterns import Found, Pattern
+from syncmgr.job.check.reached import Reached
 from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.rows.batch import Batch
@@ -170,6 +171,25 @@ class SourceRows(Protocol):
     def snapshot(self) -> SnapshotSource: ...
 
 
+class CheckedServer(Protocol):
+    """What a check of the rows queries: one server, by the texts of job/check. From any thread."""
+
+    def give_up(self) -> None:
+        """All present and future questions end with INTERRUPTED. Returns at once."""
+
+    def settle(self, channel: ChannelDescription, start: Position) -> None:
+        """Waits until a SELECT shows everything up to there. Raises CHECK_REFUSED if that is never known."""
+
+    def bounds(self, channel: ChannelDescription, wanted_rows: int) -> tuple[tuple[str, ...], int]:
+        """The integers at which to cut a table whose key is one, and an estimate of its rows."""
+
+    def ask(self, text: str) -> list[tuple[Any, ...]]:
+        """The rows of one SELECT, which sees one moment."""
+
+    def end(self) -> Reached:
+        """After everything that a SELECT has shown so far."""
+
+
 class SourceTables(Protocol):
     """Of a source that can TELL_TABLES."""
 
@@ -203,6 +223,9 @@ class Source(Protocol):
     def rows(self) -> SourceRows | None: ...
     @property
     def tables(self) -> SourceTables | None: ...
+    def checked(self) -> CheckedServer | None:
+        """None: its rows cannot be compared."""
+
     def stream(self, token: str, retry: Retry, /) -> OpenStream:
         """`token`: of the job's first channel. `retry`: of connections."""
 

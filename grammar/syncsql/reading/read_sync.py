@@ -15,6 +15,8 @@ from syncsql.reading.read_expression import read_expression
 from syncsql.statements.sync import (
     AddTables,
     AlterSync,
+    CheckSync,
+    CheckTables,
     CreateSync,
     ExplainSync,
     JobAlteration,
@@ -25,6 +27,7 @@ from syncsql.statements.sync import (
     ResyncTable,
     SetSource,
     SettleDdl,
+    StopCheck,
     StopSync,
 )
 from syncsql.tokens import Kind
@@ -61,8 +64,29 @@ def resume_sync(at: Cursor) -> ResumeSync:
     return at.end(ResumeSync(job=job_name(at)))
 
 
-def stop_sync(at: Cursor) -> StopSync:
+def check(at: Cursor) -> CheckSync | CheckTables:
+    """After CHECK."""
+    if at.take("TABLE"):
+        targets = [at.name("a table name")]
+        while at.take_sign(","):
+            targets.append(at.name("a table name"))
+        return at.end(CheckTables(tables=tuple(targets)))
+    if not at.take("SYNC"):
+        raise at.error("expected SYNC JOB or TABLE")
+    job, tables = job_name(at), list[Name]()
+    if at.take("TABLE"):
+        tables.append(at.name("a source table"))
+        while at.take_sign(","):
+            at.expect("TABLE")
+            tables.append(at.name("a source table"))
+    options = read_properties(at) if at.take("WITH") else ()
+    return at.end(CheckSync(job=job, tables=tuple(tables), properties=options))
+
+
+def stop_sync(at: Cursor) -> StopSync | StopCheck:
     """After STOP."""
+    if at.take("CHECK"):
+        return at.end(StopCheck(id=at.number("the id of a check")))
     at.expect("SYNC")
     return at.end(StopSync(job=job_name(at)))
 
@@ -139,7 +163,10 @@ def _string_name(at: Cursor) -> str:
     return name
 
 
-READERS: Final[dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync]]] = {
+READERS: Final[
+    dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync | StopCheck | CheckSync | CheckTables]]
+] = {
+    "CHECK": check,
     "PAUSE": pause_sync,
     "RESUME": resume_sync,
     "STOP": stop_sync,

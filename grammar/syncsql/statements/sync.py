@@ -276,6 +276,42 @@ class ResyncTable:
         return f"ALTER SYNC JOB {self.job.sql()} RESYNC TABLE {self.table.sql()}" + clause("WHERE", printed(self.where))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckSync:
+    """CHECK SYNC [JOB] [db.]job [TABLE [db.]table, TABLE ...] [WITH (properties)]; the tables are those of the
+    source.
+    """
+
+    job: Name
+    tables: tuple[Name, ...] = ()
+    properties: tuple[Property, ...] = ()
+
+    def sql(self) -> str:
+        tables = ", ".join(f"TABLE {table.sql()}" for table in self.tables)
+        options = f" WITH {print_properties(self.properties)}" if self.properties else ""
+        return f"CHECK SYNC JOB {self.job.sql()}" + (f" {tables}" if tables else "") + options
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckTables:
+    """CHECK TABLE [db.]table, ...; the tables are targets."""
+
+    tables: tuple[Name, ...]
+
+    def sql(self) -> str:
+        return f"CHECK TABLE {', '.join(table.sql() for table in self.tables)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StopCheck:
+    """STOP CHECK id"""
+
+    id: int
+
+    def sql(self) -> str:
+        return f"STOP CHECK {self.id}"
+
+
 JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | ResyncTable | SettleDdl
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from syncmgr.accounts.user import Account, Privilege, Rights, Scope
 from syncmgr.console.authorization.access import Access
+from syncmgr.console.authorization.checks import AuthorizedChecks
 from syncmgr.console.authorization.jobs import AuthorizedJobs
 from syncmgr.console.authorization.tables import AuthorizedCatalog, GuardedHistory, GuardedQueries
 from syncmgr.console.ports import Config, Frontend, Users
@@ -86,6 +87,7 @@ class Authorized:
     def __init__(self, frontend: Frontend, access: Access) -> None:
         self.access = access
         self.jobs = AuthorizedJobs(frontend.jobs, access)
+        self.checks = AuthorizedChecks(frontend.checks, access)
         self.catalog = AuthorizedCatalog(frontend.catalog, self.jobs, access)
         self.history = GuardedHistory(frontend.history, self.jobs, access)
         self.queries = GuardedQueries(frontend.queries, access)

@@ -8,18 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.accounts.user import Privilege, Rights, database, job, table
+from syncmgr.accounts.user import Privilege, database, job, table
 from syncmgr.console.authorization.access import Access
+from syncmgr.console.authorization.checks import has_values, readable
 from syncmgr.console.authorization.jobs import AuthorizedJobs
 from syncmgr.console.forbidden import named_table
 from syncmgr.console.ports import Catalog, History, Queries, Query
-from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.types.schema import TargetTable
 from syncsql import AlterTable, CreateTable, DropTable, EnableFeature, Name
-
-DEAD_LETTERS: Final = "sync_dead_letters"
 
 
 class AuthorizedCatalog:
@@ -96,20 +94,12 @@ class GuardedHistory:
 
         rows = self._history.rows(table, replace(wanted, job=sees))
         seen = [row for row in rows if rights.sees(job(str(row[1]), str(row[2])))]
-        return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else self._jobs.readable(seen)
+        return [readable(table, row, rights) for row in seen] if has_values(table) else self._jobs.readable(seen)
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
         if not self._access.rights.sees(job(db, name)):
             raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
         return self._history.snapshots(db, name, epoch)
-
-
-def _readable(letter: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
-    """The values of its row are NULL for users who could not read them in the target."""
-    told = dict(zip(TABLES[DEAD_LETTERS], letter, strict=True))
-    target = table(str(told["TARGET_SCHEMA"]), str(told["TARGET_TABLE"]))
-    hidden = {} if rights.may(Privilege.SELECT, target) else {"COLUMN_VALUE": None, "SOURCE_ROW": None}
-    return tuple((told | hidden).values())
 
 
 class GuardedQueries:

@@ -12,6 +12,7 @@ from typing import Final
 
 from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
 from syncmgr.config.settings import SETTINGS
+from syncmgr.job.check.check_options import PROPERTIES as CHECK_PROPERTIES
 from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
 from syncmgr.lake.registry import FORMAT
@@ -191,6 +192,31 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
         says="Ends a job permanently. Its tables are kept, and its name can be used again.",
         example="STOP SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
+    ),
+    Topic(
+        name="CHECK SYNC JOB",
+        syntax="CHECK SYNC JOB [db.]job [TABLE [db.]table, TABLE ...] [WITH (properties)]",
+        says="""Compares the tables of a job, or some of them, named as at the source, with their source, while both
+change. Returns at once, with the id of the check: information_schema.sync_checks shows its progress and its
+result, sync_check_rows the rows that differ. Nothing is locked or written.
+"""
+        + _explained(CHECK_PROPERTIES),
+        example='CHECK SYNC JOB demo.job1 TABLE shop.orders WITH ("max_rows_per_second" = "100000")',
+        keywords=("SYNC", "JOB", "CHECK"),
+    ),
+    Topic(
+        name="CHECK TABLE",
+        syntax="CHECK TABLE [db.]table, ...",
+        says="Compares targets with their sources, as CHECK SYNC JOB does, and waits for the result.",
+        example="CHECK TABLE demo.orders",
+        keywords=("CHECK",),
+    ),
+    Topic(
+        name="STOP CHECK",
+        syntax="STOP CHECK id",
+        says="Ends a check.",
+        example="STOP CHECK 7",
+        keywords=("CHECK",),
     ),
     Topic(
         name="SHOW SYNC JOB",

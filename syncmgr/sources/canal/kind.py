@@ -43,6 +43,9 @@ class CanalDestination:
     def retained(self, _starts: Sequence[Position]) -> None:
         """Only the server that canal reads shows it."""
 
+    def checked(self) -> None:
+        """There is no server to ask."""
+
     def stream(self, _token: str, retry: Retry) -> factory.OpenCanal:
         return factory.OpenCanal(
             description=self.description,

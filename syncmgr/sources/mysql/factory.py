@@ -27,6 +27,7 @@ from syncmgr.sources.mysql.check import SourceFacts, inspect_server
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.retained_files import retained_on
 from syncmgr.sources.mysql.server import exact_point
+from syncmgr.sources.mysql.server.checked_server import CheckedMysql
 from syncmgr.sources.mysql.server.list_tables import found_on
 from syncmgr.sources.mysql.server.replica import start_at
 from syncmgr.sources.mysql.server.server import Server
@@ -160,6 +161,11 @@ def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locki
     """The server that a snapshot queries. `most_row`: bytes of one."""
     addresses = _with(locking, _addresses(source, connect_timeout))
     return MysqlSnapshot(addresses, _replica(source, connect_timeout), most_row)
+
+
+def checked(source: MysqlDescription, *, connect_timeout: float) -> CheckedMysql:
+    """The server that a check queries."""
+    return CheckedMysql(_addresses(source, connect_timeout), _replica(source, connect_timeout))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,6 +22,7 @@ from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.chunk.chunks import MOST_ROW
 from syncmgr.sources.mysql.description import MysqlDescription
+from syncmgr.sources.mysql.server.checked_server import CheckedMysql
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.port import Inspected, Table
@@ -109,6 +110,9 @@ class MysqlServers:
         return factory.snapshot(
             self.description, connect_timeout=self.connect_timeout, locking=self.locking, most_row=most
         )
+
+    def checked(self) -> CheckedMysql:
+        return factory.checked(self.description, connect_timeout=self.connect_timeout)
 
     def stream(self, token: str, retry: Retry) -> factory.OpenMysql:
         return factory.OpenMysql(

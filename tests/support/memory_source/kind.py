@@ -64,6 +64,9 @@ class MemoryServer:
     def retained(self, _starts: Sequence[Position]) -> None:
         """It keeps everything."""
 
+    def checked(self) -> None:
+        """It speaks no SQL."""
+
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
         return {
             table: Found(db=table[0], name=table[1], rows=len(self.folder.rows(schema)))

@@ -20,6 +20,7 @@ from syncsql import (
     AddTables,
     AlterTable,
     Channel,
+    CheckSync,
     CreateSync,
     CreateTable,
     DropTable,
@@ -144,6 +145,33 @@ class FakeJobs:
         if found is None:
             raise SyncError(Code.NO_DATABASE)
         return found, name.name
+
+
+@dataclass
+class FakeChecks:
+    """Checks of demo.job1, which never end before they are stopped, except those of demo.orders."""
+
+    stopped: list[int] = field(default_factory=list)
+
+    def start(self, node: CheckSync, db: str | None) -> int:
+        return 7
+
+    def start_targets(self, names: Sequence[Name], db: str | None) -> int:
+        return 8 if names[0].name == "orders" else 9
+
+    def stop(self, check_id: int) -> None:
+        self.stopped.append(check_id)
+
+    def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
+        return [("demo.orders", "check", "status", "OK")] if check_id == 8 else None
+
+    def jobs_of(self, check_id: int) -> Collection[tuple[str, str]]:
+        if check_id not in {7, 8, 9}:
+            raise SyncError(Code.NO_SUCH_CHECK, id=check_id)
+        return [("demo", "job1")]
+
+    def jobs_of_targets(self, names: Sequence[Name], db: str | None) -> Collection[tuple[str, str]]:
+        return [("demo", "job1")]
 
 
 @dataclass
@@ -393,6 +421,7 @@ class FakeFrontend:
     jobs: FakeJobs = field(default_factory=FakeJobs)
     catalog: FakeCatalog = field(default_factory=FakeCatalog)
     history: FakeHistory = field(default_factory=FakeHistory)
+    checks: FakeChecks = field(default_factory=FakeChecks)
     queries: FakeQueries = field(default_factory=FakeQueries)
     config: FakeConfig = field(default_factory=FakeConfig)
     users: Users = field(default_factory=lambda: Users(FakeAccounts()))

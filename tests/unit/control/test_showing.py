@@ -118,7 +118,7 @@ def test_the_metadata_is_asked_as_often_for_many_jobs_as_for_one(house: House) -
         overviews=house.showing.overviews,
         rates=house.showing.rates,
     )
-    history = History(house.store, jobs, SimpleNamespace())  # type: ignore[arg-type]
+    history = History(house.store, jobs, SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
     tables = ("sync_jobs", "sync_channels", "sync_snapshots", "sync_ddl", "sync_dead_letters")
     house.commit(house.add("first"), 1)
     one = [house.questions(lambda table=table: history.rows(table)) for table in tables]

@@ -12,6 +12,7 @@ from syncmgr.job.state import JobState
 from tests.unit.job.factories import make_channel, make_job
 
 NO_LAKE: Any = SimpleNamespace()
+NO_CHECKS: Any = SimpleNamespace()
 
 
 def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
@@ -25,7 +26,7 @@ def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
         dead_letters=SimpleNamespace(of=lambda _: [(1, letter)], counts=lambda _: {job.id: 1}),
     )
     jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
-    history = History(store, jobs, NO_LAKE)
+    history = History(store, jobs, NO_LAKE, NO_CHECKS)
     assert [(row[6], row[11]) for row in history.rows("sync_channels")] == [("orders", "STREAMING")]
     assert history.rows("sync_dead_letters") == []
 
@@ -38,7 +39,7 @@ def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
         epochs=SimpleNamespace(progress_of=lambda _: {"a": SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))}),
     )
     jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
-    assert [row[11:] for row in History(store, jobs, NO_LAKE).rows("sync_channels")] == [(None,) * 5]
+    assert [row[11:] for row in History(store, jobs, NO_LAKE, NO_CHECKS).rows("sync_channels")] == [(None,) * 5]
 
 
 def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
@@ -59,7 +60,7 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
         return frozenset({20, 30})
 
-    history = History(store, SimpleNamespace(), SimpleNamespace(snapshots=snapshots))  # type: ignore[arg-type]
+    history = History(store, SimpleNamespace(), SimpleNamespace(snapshots=snapshots), NO_CHECKS)  # type: ignore[arg-type]
     assert [(row[3], row[6], row[7]) for row in history.rows("sync_points")] == [(2, "orders", 20)]
     assert sorted(asked) == ["dropped", "orders"]
 
@@ -79,6 +80,6 @@ def test_only_the_jobs_that_are_wanted_are_computed() -> None:
         asked.extend(ids)
         return [(each, "job2", "MYSQL", "RUNNING", "s.t->t", STATUS) for each in ids]
 
-    history = History(store, SimpleNamespace(show=show), NO_LAKE)  # type: ignore[arg-type]
+    history = History(store, SimpleNamespace(show=show), NO_LAKE, NO_CHECKS)  # type: ignore[arg-type]
     rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
     assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, *FIGURES)])

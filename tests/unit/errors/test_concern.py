@@ -14,6 +14,7 @@ OF_STATEMENTS = {  # among the numbers of sources and the lake: no job meets the
     *(Code.SOURCE_UNKNOWN_COLUMN, Code.RESYNC_COLUMNS, Code.QUERY_FAILED, Code.QUERIES_ENDED, Code.QUERY_TOO_BIG),
     *(Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME, Code.DATABASE_NOT_EMPTY, Code.DATABASE_HAS_VIEWS),
     *(Code.TARGET_OF_OTHERS, Code.FILES_KEPT, Code.BAD_ALTER, Code.COLUMN_BUSY),
+    *(Code.NO_SUCH_CHECK, Code.TOO_MANY_CHECKS, Code.CHECK_REFUSED, Code.CHECK_BROKEN),
 }
 
 

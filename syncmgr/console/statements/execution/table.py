@@ -10,6 +10,7 @@ from typing import Any, Final
 import syncsql as sql
 from syncmgr.console.statements.execution import (
     catalog,
+    checks,
     jobs,
     queries,
     server,
@@ -32,6 +33,9 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.PauseSync: jobs.change,
     sql.ResumeSync: jobs.change,
     sql.StopSync: jobs.change,
+    sql.CheckSync: checks.check_job,
+    sql.CheckTables: checks.check_tables,
+    sql.StopCheck: checks.stop_check,
     sql.ExplainSync: jobs.explain,
     sql.ShowSync: jobs.show,
     sql.ShowSyncStatus: jobs.show_status,

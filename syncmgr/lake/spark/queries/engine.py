@@ -75,7 +75,7 @@ class QueryEngine:
                 raise SyncError(code, reason=words(error)) from error
             raise
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str | None, str, bool], SparkSessionOfQueries] = OrderedDict()
         self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
         self._cancelled = CancelledQueries(self._spark)
         self._used = time.monotonic()
@@ -93,22 +93,24 @@ class QueryEngine:
         """Of the process that has ended; None: it lives."""
         return self._process.poll()
 
-    def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
-        """Raises the error of the text, QUERIES_ENDED."""
+    def understand(
+        self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str, *, calls_java: bool = False
+    ) -> None:
+        """`calls_java`: a text of ours may. Raises the error of the text, QUERIES_ENDED."""
         query.run_in(self._spark, self.why_lost, self._cancelled.add)
         with self._lock:
             self._queries.add(query)
             self._used = time.monotonic()
-        query.understand(lambda: self._session(db, time_zone), sql, refuse)
+        query.understand(lambda: self._session(db, time_zone, calls_java=calls_java), sql, refuse)
 
-    def _session(self, db: str | None, time_zone: str) -> SparkSessionOfQueries:
+    def _session(self, db: str | None, time_zone: str, *, calls_java: bool = False) -> SparkSessionOfQueries:
         """One for each database and time zone in use: no two callers share one."""
-        place = db, time_zone
+        place = db, time_zone, calls_java
         with self._lock:
             if place in self._sessions:
                 self._sessions.move_to_end(place)
                 return self._sessions[place]
-        made = self._spark.new_session({**SETTINGS, "spark.sql.session.timeZone": time_zone}, db)
+        made = self._spark.new_session({**SETTINGS, "spark.sql.session.timeZone": time_zone}, db, calls_java=calls_java)
         with self._lock:
             self._sessions[place] = made
             while len(self._sessions) > SESSIONS:

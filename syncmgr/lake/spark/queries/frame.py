@@ -52,12 +52,14 @@ class SparkOfQueries:
         self._tracker: Java = self._context.statusTracker()
         self._sessions: Java = jvm.org.apache.spark.sql.classic.SparkSession
 
-    def new_session(self, settings: dict[str, str], db: str | None) -> "SparkSessionOfQueries":
+    def new_session(
+        self, settings: dict[str, str], db: str | None, *, calls_java: bool = False
+    ) -> "SparkSessionOfQueries":
         session = self._first.newSession()
         for key, value in settings.items():
             session.conf().set(key, value)
         registry = session.sessionState().functionRegistry()
-        for name in JAVA_CALLS:
+        for name in () if calls_java else JAVA_CALLS:
             registry.dropFunction(self.jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
         self.activate(session)
         session.catalog().setCurrentCatalog(CATALOG)

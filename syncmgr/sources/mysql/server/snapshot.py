@@ -88,7 +88,7 @@ class MysqlSnapshot:
                     server = Server(address, connection)
                     found = server.id == start.server
                     if found and self._replica is None:
-                        _await_shown(address, server, start)
+                        await_shown(address, server, start)
                 if found:
                     self._identity = identity_of(server)
                     return self._reader(start, self._identity)
@@ -181,7 +181,7 @@ def _refuse_prepared(table: SourceTable, xids: Collection[str]) -> None:
         raise SyncError(Code.SNAPSHOT_WAITS, table=table.label, reason=reason)
 
 
-def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
+def await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
     """Waits until every SELECT shows everything up to there. Without GTIDs CREATE SYNC has chosen a start for which
     that is true.
     """

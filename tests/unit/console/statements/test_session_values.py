@@ -122,7 +122,18 @@ def test_help_names_whatever_a_statement_takes(topic: str) -> None:
         (None, [topic.name for topic in TOPICS]),
         ("contents", [topic.name for topic in TOPICS]),
         ("% config %", ["SHOW FRONTEND CONFIG", "ADMIN SET FRONTEND CONFIG"]),
-        ("table", ["ADD TABLE", "RESYNC TABLE", "SHOW SYNC JOB TABLES", "CREATE TABLE", "ALTER TABLE", "DROP TABLE"]),
+        (
+            "table",
+            [
+                "ADD TABLE",
+                "RESYNC TABLE",
+                "CHECK TABLE",
+                "SHOW SYNC JOB TABLES",
+                "CREATE TABLE",
+                "ALTER TABLE",
+                "DROP TABLE",
+            ],
+        ),
         ("nothing", []),
     ],
 )

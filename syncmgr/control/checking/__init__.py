@@ -1,0 +1,1 @@
+"""Checks: whether targets equal their sources, while both move."""

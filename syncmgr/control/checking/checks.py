@@ -1,0 +1,246 @@
+"""CHECK SYNC JOB, CHECK TABLE and STOP CHECK: what the doors call.
+
+Owns: which checks there are, and the thread of each.
+Must not know: protocols, how a table is checked.
+"""
+
+import itertools
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from syncmgr.control.alter.named_channel import channel_of
+from syncmgr.control.checking.bracket import Bracket
+from syncmgr.control.checking.record import OVER, Check, CheckedTable, CheckState, Row
+from syncmgr.control.checking.table_check import OwnQueries, TableCheck
+from syncmgr.control.running.live_runs import LiveRun, LiveRuns
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.check.check_options import CheckOptions
+from syncmgr.job.check.compared_table import ComparedTable, compared_table, refused
+from syncmgr.job.job_properties import OnValueError, parsed
+from syncmgr.job.position import Position
+from syncmgr.job.show_sync import WantedRows
+from syncmgr.job.source import SourceDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.meta.store import Store
+from syncmgr.pipeline.witness import Witness, Witnesses
+from syncmgr.sources.port import CheckedServer
+from syncsql import CheckSync, Name
+
+MOST_KEPT: Final = 100
+MOST_RUNNING: Final = 16
+NEWEST: Final = 8  # epochs, of which at most one or two are intents
+KEEPS_OUT: Final = "its job has on_value_error = {policy}, so that its target may lack values that the source has"
+NO_SERVER: Final = "its source is {kind}, which cannot be asked for rows"
+
+log = logging.getLogger(__name__)
+
+
+class Checks:
+    """Of all jobs of this frontend; they are gone when it ends. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        runs: LiveRuns,
+        witnesses: Witnesses,
+        server_of: Callable[[SourceDescription], CheckedServer | None],
+        target_of: Callable[[str, str], TargetTable],
+        queries: OwnQueries,
+    ) -> None:
+        self._store, self._runs, self._witnesses = store, runs, witnesses
+        self._server_of, self._target_of, self._queries = server_of, target_of, queries
+        self._ids = itertools.count(1)
+        self._lock = threading.Lock()
+        self._checks: OrderedDict[int, Check] = OrderedDict()
+        self._running: dict[int, _Running] = {}
+
+    def start(self, node: CheckSync, db: str | None) -> int:
+        """Returns at once. Raises UNKNOWN_JOB, NO_SUCH_CHANNEL, CHECK_REFUSED, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
+        home = node.job.db or db
+        if home is None:
+            raise SyncError(Code.NO_DATABASE, job=node.job.name)
+        job = self._store.jobs.by_name(home, node.job.name)
+        options = CheckOptions.of({each.key: each.value for each in node.properties})
+        channels = [channel_of(job, name) for name in node.tables] or job.channels
+        return self._begin([(job, channel) for channel in channels], options)
+
+    def start_targets(self, names: Sequence[Name], db: str | None) -> int:
+        """CHECK TABLE: whatever fills these tables. Raises NO_SUCH_TABLE, CHECK_REFUSED."""
+        wanted, jobs = list[tuple[SyncJob, ChannelDescription]](), self._store.jobs.all(live=True)
+        for name in names:
+            home = name.db or db
+            if home is None:
+                raise SyncError(Code.NO_DATABASE)
+            here = [(job, c) for job in jobs for c in job.channels if (c.target_db, c.target) == (home, name.name)]
+            if not here:
+                self._target_of(home, name.name)
+                reason = "no sync job fills it"
+                raise SyncError(Code.CHECK_REFUSED, table=f"{home}.{name.name}", reason=reason)
+            wanted += here
+        return self._begin(wanted, CheckOptions.of({}))
+
+    def _begin(self, wanted: Iterable[tuple[SyncJob, ChannelDescription]], options: CheckOptions) -> int:
+        pairs = list(wanted)
+        for job, channel in pairs:
+            if job.state is JobState.CANCELLED:
+                raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="compared with its source")
+            policy = parsed(job.properties).on_value_error
+            if policy not in {None, OnValueError.STOP}:
+                raise refused(channel, KEEPS_OUT.format(policy=policy))
+        servers = {job.id: self._server(job, channel) for job, channel in pairs}
+        tables = tuple(CheckedTable(job=job, channel=channel) for job, channel in pairs)
+        with self._lock:
+            if len(self._running) >= MOST_RUNNING:
+                raise SyncError(Code.TOO_MANY_CHECKS, limit=MOST_RUNNING)
+            check = Check(id=next(self._ids), options=options, tables=tables)
+            self._checks[check.id] = check
+            over = [each.id for each in self._checks.values() if each.is_over]
+            for old in over[: max(len(self._checks) - MOST_KEPT, 0)]:
+                del self._checks[old]
+            running = self._running[check.id] = _Running(self, check, servers)
+        running.start()
+        return check.id
+
+    def _server(self, job: SyncJob, channel: ChannelDescription) -> CheckedServer:
+        found = self._server_of(job.source)
+        if found is None:
+            raise refused(channel, NO_SERVER.format(kind=job.source.kind.lower()))
+        return found
+
+    def stop(self, check_id: int) -> None:
+        """Returns at once; one that has ended stays as it is. Raises NO_SUCH_CHECK."""
+        self._found(check_id)
+        running = self._running.get(check_id)
+        if running is not None:
+            running.stop()
+
+    def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
+        """The rows of CHECK TABLE: table, "check", kind of message, message. None: it is not over."""
+        check = self._found(check_id)
+        if not check.is_over:
+            return None
+        return [(f"{t.channel.target_db}.{t.channel.target}", "check", *_message(t)) for t in check.tables]
+
+    def jobs_of(self, check_id: int) -> frozenset[tuple[str, str]]:
+        """Database and name. Raises NO_SUCH_CHECK."""
+        return frozenset((each.job.db, each.job.name) for each in self._found(check_id).tables)
+
+    def jobs_of_targets(self, names: Sequence[Name], db: str | None) -> frozenset[tuple[str, str]]:
+        """Of the jobs that fill these tables."""
+        wanted = {(name.db or db, name.name) for name in names}
+        jobs = self._store.jobs.all(live=True)
+        return frozenset((j.db, j.name) for j in jobs for c in j.channels if (c.target_db, c.target) in wanted)
+
+    def rows(self, table: str) -> list[Row]:
+        """Of sync_checks or sync_check_rows, the oldest check first."""
+        with self._lock:
+            checks = list(self._checks.values())
+        if table == "sync_checks":
+            return [each.row(check.id) for check in checks for each in check.tables]
+        return [row for check in checks for each in check.tables for row in each.rows(check.id)]
+
+    def close(self) -> None:
+        """Every one ends."""
+        for running in list(self._running.values()):
+            running.stop()
+
+    def _found(self, check_id: int) -> Check:
+        check = self._checks.get(check_id)
+        if check is None:
+            raise SyncError(Code.NO_SUCH_CHECK, id=check_id)
+        return check
+
+    # what a running check asks
+
+    def run(self, job_id: JobId) -> LiveRun | None:
+        return self._runs.of(job_id)
+
+    def witness(self, job_id: JobId) -> Witness | None:
+        return self._witnesses.of(job_id)
+
+    def stored_end(self, job_id: JobId) -> Position | None:
+        """Of the newest epoch that is committed: an intent may be in no table yet."""
+        newest = self._store.epochs.of(job_id, WantedRows(newest=NEWEST))
+        return next((each.epoch.end for each in reversed(newest) if each.committed_at is not None), None)
+
+    def described(self, record: CheckedTable) -> ComparedTable:
+        """As it is now. Raises CHECK_REFUSED, CHECK_BROKEN."""
+        job = self._store.jobs.by_id(record.job.id)
+        channels = () if job is None else job.channels
+        channel = next((each for each in channels if each.token == record.channel.token), None)
+        if channel is None or not channel.history.is_read:
+            label = record.channel.source.label
+            raise SyncError(Code.CHECK_BROKEN, table=label, reason="its job no longer reads it")
+        return compared_table(channel, self._target_of(channel.target_db, channel.target))
+
+    def own(self, sql: str, tag: str) -> list[tuple[Any, ...]]:
+        return self._queries.own(sql, tag)
+
+    def cancel(self, tag: str) -> None:
+        self._queries.cancel(tag)
+
+    def ended(self, check_id: int) -> None:
+        self._running.pop(check_id, None)
+
+
+class _Running:
+    """The thread of one check."""
+
+    def __init__(self, checks: Checks, check: Check, servers: dict[JobId, CheckedServer]) -> None:
+        self._checks, self._check, self._servers = checks, check, servers
+        self._stopped = threading.Event()
+        self._tags = itertools.count(1)
+        self._tag = ""
+        self._thread = threading.Thread(target=self._run, name=f"check-{check.id}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for server in self._servers.values():
+            server.give_up()
+        # it may take a moment, and the caller may be the event loop
+        threading.Thread(target=self._checks.cancel, args=(self._tag,), name="check-cancel", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            for record in self._check.tables:
+                self._run_table(record)
+        except Exception:
+            log.exception("check %d", self._check.id)
+        finally:
+            for record in self._check.tables:
+                if record.state not in OVER:
+                    record.ends(CheckState.FAILED, "an internal error; fe.log has the details")
+            self._checks.ended(self._check.id)
+
+    def _run_table(self, record: CheckedTable) -> None:
+        server = self._servers[record.job.id]
+
+        def bracket(table: ComparedTable) -> Bracket:
+            return Bracket(job_id=record.job.id, table=table, server=server, runs=self._checks, stopped=self._stopped)
+
+        described = self._checks.described
+        TableCheck(record, self._check.options, lambda: described(record), bracket, self._asked, self._stopped).run()
+        log.info("check %d of %s: %s", self._check.id, record.channel.label, record.told)
+
+    def _asked(self, sql: str) -> list[tuple[Any, ...]]:
+        self._tag = f"check-{self._check.id}-{next(self._tags)}"
+        if self._stopped.is_set():
+            raise SyncError(Code.INTERRUPTED)
+        return self._checks.own(sql, self._tag)
+
+
+def _message(table: CheckedTable) -> tuple[str, str]:
+    """As MySQL's CHECK TABLE words it."""
+    if table.state is CheckState.DONE:
+        return ("status", "OK") if table.result == "EQUAL" else ("error", table.told)
+    return "error", table.told

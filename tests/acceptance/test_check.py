@@ -1,0 +1,222 @@
+"""CHECK says whether a target equals its source, while both move, and is never wrong."""
+
+import contextlib
+import json
+import random
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.altered import BINLOG
+from tests.acceptance.frontend import FrontendProcess
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+OVER = {"DONE", "FAILED", "STOPPED"}
+COLUMNS = {
+    "i": ("INT ZEROFILL", "7", "8"),
+    "s": ("SMALLINT", "-7", "8"),
+    "bu": ("BIGINT UNSIGNED", "18446744073709551615", "18446744073709551614"),
+    "de": ("DECIMAL(20,9)", "-12345678901.123456789", "-12345678901.123456788"),
+    "ds": ("DECIMAL(20,9)", "0.000000001", "0"),
+    "dl": ("DECIMAL(65,30)", "-0.5", "0.5"),
+    "f": ("FLOAT", "1.1", "1.2"),
+    "d": ("DOUBLE", "'-0.0'", "0e0"),
+    "d2": ("DOUBLE", "2.2250738585072014e-308", "0.1"),
+    "b1": ("BIT(1)", "1", "0"),
+    "b64": ("BIT(64)", "0xFFFFFFFFFFFFFFFF", "0xFFFFFFFFFFFFFFFE"),
+    "y": ("YEAR", "1901", "2155"),
+    "da": ("DATE", "'1000-01-01'", "'9999-12-31'"),
+    "dt": ("DATETIME", "'0001-01-01 00:00:00'", "'2024-01-01 10:00:00'"),
+    "dt6": ("DATETIME(6)", "'1582-10-10 00:00:00.000001'", "'1582-10-10 00:00:00.000002'"),
+    "ts3": ("TIMESTAMP(3) NULL", "'2038-01-19 03:14:07.999'", "'2038-01-19 03:14:07.998'"),
+    "t": ("TIME(6)", "'-838:59:59.000000'", "'838:59:59'"),
+    "c": ("CHAR(20) CHARACTER SET latin1", "'a  '", "'A'"),
+    "v": ("VARCHAR(40) CHARACTER SET utf8mb4", "'a  😀'", "'a 😀'"),
+    "g": ("VARCHAR(40) CHARACTER SET gbk", "'数据'", "'数'"),
+    "n": ("VARCHAR(40)", "NULL", "''"),
+    "w": ("VARCHAR(40)", "'N'", "NULL"),
+    "tx": ("TEXT CHARACTER SET utf8mb4", "REPEAT('ü', 9000)", "REPEAT('ü', 9001)"),
+    "e": ("ENUM('a','b c','ü') CHARACTER SET utf8mb4", "'ü'", "'a'"),
+    "se": ("SET('x','y','z')", "'x,z'", "''"),
+    "j": ("JSON", '\'{"b": 1.0, "a": [1e20, null, "é"]}\'', "'[0.1, -0.0]'"),
+    "bi": ("BINARY(8)", "'ab\\0'", "'ab'"),
+    "vb": ("VARBINARY(20)", "X'00FF00'", "X'00FF'"),
+    "bl": ("LONGBLOB", "REPEAT(X'00FF', 5000)", "''"),
+    "ge": ("POINT", "POINT(1.5, -2)", "POINT(0, 0)"),
+}
+SAME = {  # both texts are one value: the server fills it up, or has no -0
+    "mysql": {"bi"},
+    "mariadb": {"bi", "d"},
+}
+
+
+class Checked:
+    """A source database, a job over some of its tables, and its checks."""
+
+    def __init__(self, server: MysqlServer, fe: FrontendProcess, name: str) -> None:
+        self.server, self.fe, self.name = server, fe, name
+        server.run(f"CREATE DATABASE {name}")
+        fe.sql(f"CREATE DATABASE {name}")
+
+    def run(self, *statements: str) -> None:
+        self.server.run(f"USE {self.name}", *statements)
+
+    def unseen(self, *statements: str) -> None:
+        """Not in the binlog, so that they never reach the target."""
+        self.run("SET sql_log_bin = 0", *statements)
+
+    def create_sync(self) -> None:
+        binlog = BINLOG.format(port=self.server.port, start="snapshot")
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 (FROM {self.name}.* INTO {self.name}.*) {binlog}")
+        self.fe.await_caught_up(self.name)
+
+    def begin(self, options: str = "") -> int:
+        [row] = self.fe.sql(f"CHECK SYNC JOB {self.name}.job1 {options}")
+        return int(row["CheckId"])
+
+    def rows(self, check: int) -> list[dict[str, Any]]:
+        return self.fe.sql(f"SELECT * FROM information_schema.sync_checks WHERE CHECK_ID = {check}")
+
+    def check(self, options: str = "") -> dict[str, Any]:
+        """The last table, when it is over."""
+        check = self.begin(options)
+        until(lambda: all(row["STATE"] in OVER for row in self.rows(check)), why=f"check {check} of {self.name}")
+        return self.rows(check)[-1]
+
+    def found(self, check: int) -> dict[int, tuple[str, str]]:
+        """Kind and columns by id."""
+        rows = self.fe.sql(f"SELECT * FROM information_schema.sync_check_rows WHERE CHECK_ID = {check}")
+        return {json.loads(row["ROW_KEY"])["id"]: (row["KIND"], row["COLUMN_LIST"]) for row in rows}
+
+
+@pytest.fixture
+def checked(any_server: MysqlServer, frontend: FrontendProcess) -> Callable[[str], Checked]:
+    return lambda name: Checked(any_server, frontend, f"{name}_{any_server.flavour}")
+
+
+def test_every_type_is_equal_and_every_unseen_change_is_found(checked: Callable[[str], Checked]) -> None:
+    """In each column of each type, with each kind of difference, on rows that came with the snapshot and later: exactly
+    these rows, with their columns; and CHECK TABLE says so in MySQL's words.
+    """
+    it = checked("types")
+    listed = ", ".join(f"`{name}` {kind}" for name, (kind, _, _) in COLUMNS.items())
+    values = ", ".join(first for _, first, _ in COLUMNS.values())
+    it.run(f"CREATE TABLE t (id INT PRIMARY KEY, {listed})", f"INSERT INTO t VALUES (1, {values})")
+    it.create_sync()
+    for row in range(2, len(COLUMNS) + 10):
+        it.run(f"INSERT INTO t VALUES ({row}, {values})")
+    it.run("INSERT INTO t (id) VALUES (1000)")
+    equal = it.check()
+    assert (equal["STATE"], equal["RESULT"]) == ("DONE", "EQUAL"), (equal, it.found(equal["CHECK_ID"]))
+    assert equal["ROWS_SOURCE"] == equal["ROWS_TARGET"] == len(COLUMNS) + 10
+    told = it.fe.sql(f"CHECK TABLE {it.name}.t")
+    assert told == [{"Table": f"{it.name}.t", "Op": "check", "Msg_type": "status", "Msg_text": "OK"}]
+    expected = {2000: ("MISSING", "*"), 1: ("EXTRA", "*")}
+    for row, (name, (_, _, other)) in enumerate(COLUMNS.items(), 2):
+        it.unseen(f"UPDATE t SET `{name}` = {other} WHERE id = {row}")
+        if name not in SAME[it.server.flavour]:
+            expected[row] = ("DIFFERENT", name)
+    it.unseen("DELETE FROM t WHERE id = 1", "INSERT INTO t (id) VALUES (2000)")
+    different = it.check()
+    assert it.found(different["CHECK_ID"]) == expected
+    counts = {kind: different[kind] for kind in ("MISSING", "EXTRA", "DIFFERENT", "UNSETTLED")}
+    assert (different["RESULT"], counts) == (
+        "DIFFERENT",
+        {"MISSING": 1, "EXTRA": 1, "DIFFERENT": len(expected) - 2, "UNSETTLED": 0},
+    )
+    [row] = it.fe.sql(f"CHECK TABLE {it.name}.t")
+    assert row["Msg_type"] == "error"
+    assert row["Msg_text"].startswith("DIFFERENT: ")
+
+
+@contextlib.contextmanager
+def writing(it: Checked, statement: Callable[[], str]) -> Iterator[None]:
+    """Until its end, as fast as the server takes it."""
+    over = threading.Event()
+
+    def write() -> None:
+        with contextlib.closing(it.server.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute(f"USE {it.name}")
+            while not over.is_set():
+                cursor.execute(statement())
+                connection.commit()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_rows_on_their_way_are_not_called_different(checked: Callable[[str], Checked]) -> None:
+    """Rows that change all the time between two values are never DIFFERENT, while rows that were changed unseen are
+    found among them, in many chunks.
+    """
+    it = checked("moving")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT, s VARCHAR(20))")
+    it.run("INSERT INTO t VALUES " + ", ".join(f"({row}, 0, 'a{row}')" for row in range(2100)))
+    it.create_sync()
+    it.unseen("UPDATE t SET v = 7 WHERE id IN (2001, 2002)", "DELETE FROM t WHERE id = 2003")
+    it.unseen("INSERT INTO t VALUES (5000, 1, 'z')", "UPDATE t SET s = 'A2004' WHERE id = 2004")
+    expected = {
+        **dict.fromkeys((2001, 2002), ("DIFFERENT", "v")),
+        2003: ("EXTRA", "*"),
+        2004: ("DIFFERENT", "s"),
+        5000: ("MISSING", "*"),
+    }
+
+    def change() -> str:
+        row = random.randrange(20, 2000)
+        return random.choice(
+            (
+                f"UPDATE t SET v = v + 1 WHERE id = {row}",
+                f"DELETE FROM t WHERE id = {row}",
+                f"REPLACE INTO t VALUES ({row}, 0, 'b')",
+            )
+        )
+
+    with writing(it, lambda: f"UPDATE t SET v = 1 - v WHERE id = {random.randrange(20)}"), writing(it, change):
+        for _ in range(3):
+            over = it.check('WITH ("chunk_rows" = "500")')
+            found = it.found(over["CHECK_ID"])
+            settled = {key: what for key, what in found.items() if what[0] != "UNSETTLED"}
+            assert settled == expected, over
+    it.fe.await_caught_up(it.name)
+    over = it.check()
+    assert (it.found(over["CHECK_ID"]), over["UNSETTLED"]) == (expected, 0)
+
+
+def test_a_quiet_server_is_compared_too(checked: Callable[[str], Checked]) -> None:
+    """Its binlog ends with events that are in no transaction, after a new file was begun."""
+    it = checked("quiet")
+    it.run("CREATE TABLE t (id VARCHAR(20) PRIMARY KEY, v INT)", "INSERT INTO t VALUES ('é', 1), ('b', 2)")
+    it.create_sync()
+    it.run("FLUSH BINARY LOGS")
+    assert it.check()["RESULT"] == "EQUAL"
+
+
+def test_a_check_waits_for_its_job_and_ends_when_it_is_stopped(checked: Callable[[str], Checked]) -> None:
+    """That of a paused job waits, and says why; STOP CHECK ends it."""
+    it = checked("waiting")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)")
+    it.create_sync()
+    it.fe.sql(f"PAUSE SYNC JOB {it.name}.job1")
+    until(lambda: it.fe.job(it.name)["State"] == "PAUSED", why="paused")
+    first, second = it.begin(), it.begin()
+    until(lambda: [row["STATE"] for row in it.rows(first)] == ["WAITING"] and it.rows(first)[0]["REASON"], why="waits")
+    it.fe.sql(f"STOP CHECK {first}")
+    until(lambda: [row["STATE"] for row in it.rows(first)] == ["STOPPED"], why="stopped")
+    it.fe.sql(f"RESUME SYNC JOB {it.name}.job1")
+    until(lambda: [row["RESULT"] for row in it.rows(second)] == ["EQUAL"], why="resumed")
+    with pytest.raises(pymysql.err.MySQLError) as raised:
+        it.fe.sql("STOP CHECK 987654321")
+    assert raised.value.args[0] == Code.NO_SUCH_CHECK.number

@@ -1,0 +1,139 @@
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from syncmgr.control.checking.checks import MOST_RUNNING, Checks
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.pipeline.witness import Witnesses
+from syncsql import CheckSync, Name, Property
+from tests.support.until import until
+from tests.unit.control.checking.test_table_check import CHANNEL
+from tests.unit.job.factories import make_job, make_target
+
+
+class Server:
+    """It is never settled: its job does not run."""
+
+    def __init__(self) -> None:
+        self.given_up = threading.Event()
+
+    def give_up(self) -> None:
+        self.given_up.set()
+
+    def bounds(self, _channel: object, _rows: int) -> tuple[tuple[str, ...], int]:
+        return (), 10
+
+
+class House:
+    """The rest of the frontend: one job, which does not run, and another one."""
+
+    def __init__(self, job: SyncJob, server: Server | None) -> None:
+        self.epochs: list[Any] = []
+        jobs = SimpleNamespace(
+            by_name=lambda _db, _name: job, by_id=lambda _: job, all=lambda *, live: [job] if live else []
+        )
+        store: Any = SimpleNamespace(jobs=jobs, epochs=SimpleNamespace(of=lambda *_: self.epochs))
+        runs: Any = SimpleNamespace(of=lambda _: None)
+        queries: Any = SimpleNamespace(cancel=lambda _: None)
+        self.checks = Checks(
+            store=store,
+            runs=runs,
+            witnesses=Witnesses(),
+            server_of=lambda _: server,  # type: ignore[arg-type,return-value]
+            target_of=lambda _db, _name: make_target(),
+            queries=queries,
+        )
+
+
+JOB = make_job(id=JobId(1), channels=(CHANNEL,))
+
+
+def stored(offset: int, committed_at: float | None) -> Any:
+    return SimpleNamespace(epoch=SimpleNamespace(end=Position(offset=offset)), committed_at=committed_at)
+
+
+NODE = CheckSync(job=Name(name="job1"))
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    made = House(JOB, Server())
+    yield made
+    made.checks.close()
+
+
+def state(house: House) -> list[object]:
+    return [row[8] for row in house.checks.rows("sync_checks")]
+
+
+def test_a_check_waits_for_its_job_and_is_stopped(house: House) -> None:
+    found = house.checks.start(NODE, "demo")
+    until(lambda: house.checks.rows("sync_checks")[0][-1] == "its job does not run", why="the reason")
+    assert (state(house), house.checks.outcome(found)) == (["WAITING"], None)
+    assert house.checks.jobs_of(found) == {("demo", "job1")}
+    house.checks.stop(found)
+    until(lambda: state(house) == ["STOPPED"], why="the end")
+    assert house.checks.outcome(found) == [("demo.orders", "check", "error", "STOPPED")]
+    house.checks.stop(found)
+
+
+@pytest.mark.parametrize(
+    ("job", "server", "code"),
+    [
+        (JOB, None, Code.CHECK_REFUSED),
+        (make_job(channels=(CHANNEL,), state=JobState.CANCELLED), Server(), Code.ILLEGAL_TRANSITION),
+        (make_job(channels=(CHANNEL,), properties={"on_value_error": "null"}), Server(), Code.CHECK_REFUSED),
+    ],
+)
+def test_what_can_never_be_compared_is_refused_at_once(job: SyncJob, server: Server | None, code: Code) -> None:
+    with pytest.raises(SyncError) as raised:
+        House(job, server).checks.start(NODE, "demo")
+    assert raised.value.code is code
+
+
+@pytest.mark.parametrize(
+    ("node", "code"),
+    [
+        (CheckSync(job=Name(name="job1"), tables=(Name(name="other"),)), Code.NO_SUCH_CHANNEL),
+        (CheckSync(job=Name(name="job1"), properties=(Property(key="round", value="1"),)), Code.PROPERTY_UNKNOWN),
+    ],
+)
+def test_what_is_not_there_is_refused(house: House, node: CheckSync, code: Code) -> None:
+    with pytest.raises(SyncError) as raised:
+        house.checks.start(node, "demo")
+    assert raised.value.code is code
+
+
+def test_a_target_that_no_job_fills_is_refused_and_others_are_compared(house: House) -> None:
+    with pytest.raises(SyncError) as raised:
+        house.checks.start_targets([Name(name="elsewhere")], "demo")
+    assert raised.value.code is Code.CHECK_REFUSED
+    assert house.checks.jobs_of(house.checks.start_targets([Name(name="orders")], "demo")) == {("demo", "job1")}
+
+
+def test_only_so_many_go_on_at_a_time(house: House) -> None:
+    for _ in range(MOST_RUNNING):
+        house.checks.start(NODE, "demo")
+    with pytest.raises(SyncError) as raised:
+        house.checks.start(NODE, "demo")
+    assert raised.value.code is Code.TOO_MANY_CHECKS
+
+
+def test_a_check_that_does_not_exist_is_unknown(house: House) -> None:
+    for ask in (house.checks.stop, house.checks.outcome, house.checks.jobs_of):
+        with pytest.raises(SyncError) as raised:
+            ask(7)
+        assert raised.value.code is Code.NO_SUCH_CHECK
+
+
+def test_an_intent_is_not_what_the_target_has(house: House) -> None:
+    """The newest epoch may have been begun and be in no table."""
+    assert house.checks.stored_end(JOB.id) is None
+    house.epochs = [stored(1, 10.0), stored(2, 11.0), stored(3, None)]
+    assert house.checks.stored_end(JOB.id) == Position(offset=2)
