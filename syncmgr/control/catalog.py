@@ -31,6 +31,7 @@ IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
 
 BATCH_DELETE: Final = "BATCH_DELETE"
 WITH_COLUMN: Final = (syncsql.AddColumn, syncsql.ModifyColumn)
+MEANWHILE: Final = "; another statement has made it meanwhile: type this one again"
 
 
 class Catalog:
@@ -108,11 +109,16 @@ class Catalog:
     def make(self, table: TargetTable) -> TargetTable:
         """The target of a job, which was checked and does not exist yet; with its uuid.
 
-        If `table` has one, it is that of a spare target, which is replaced.
+        If `table` has one, it is that of a spare target, which is replaced. Raises TABLE_EXISTS.
         """
         if table.uuid:
             self.unmake(table)
-        return replace(table, uuid=self._make(table, for_job=True))
+        try:
+            return replace(table, uuid=self._make(table, for_job=True))
+        except SyncError as error:
+            if error.code is not Code.TABLE_EXISTS:
+                raise
+            raise error.saying(MEANWHILE) from error
 
     def _make(self, table: TargetTable, *, for_job: bool) -> str:
         """Returns its uuid."""

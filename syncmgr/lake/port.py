@@ -70,7 +70,7 @@ class LakeTables(Protocol):
     def create_namespace(self, db: str) -> None: ...
     def drop_namespace(self, db: str) -> None: ...
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        """`for_job`: made by a job, not by CREATE TABLE. Returns the table's uuid."""
+        """`for_job`: made by a job, not by CREATE TABLE. Returns the table's uuid. Raises TABLE_EXISTS."""
 
     def alter_table(self, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
         """`decide`: what is to change of the table as it is; asked again when a commit has come first. Raises what that

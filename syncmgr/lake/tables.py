@@ -145,7 +145,7 @@ class IcebergTables:
             self.drops.confirm()
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        """Returns the table's uuid."""
+        """Returns the table's uuid. Raises TABLE_EXISTS."""
         warehouse = self._place.warehouse
         location = None if warehouse is None else f"{warehouse}/{folder_of(table)}"
         parts = [(part.kind, part.column, part.width) for part in map(parse_transform, table.partition)]

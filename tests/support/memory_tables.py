@@ -61,7 +61,8 @@ class MemoryTables:
         return False
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        assert (table.db, table.name) not in self.there
+        if (table.db, table.name) in self.there:
+            raise SyncError(Code.TABLE_EXISTS, table=f"{table.db}.{table.name}")
         if len(self.there) == self.full_after:
             raise SyncError(Code.LAKE_FULL, reason="no space")
         self.numbered += 1

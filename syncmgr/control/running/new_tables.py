@@ -103,7 +103,7 @@ class NewTables:
             with made(self._catalog, coming.made), self._runs.changing:
                 taken = self._take_in(job, coming, tables)
         except SyncError as error:
-            if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE}:
+            if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE, Code.TABLE_EXISTS}:
                 raise
             return None
         joined, warned = coming.tables | taken, _warned(job, coming)

@@ -23,6 +23,7 @@ from syncmgr.lake.spark.jvm import Java, java_class
 
 VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
 NO_SUCH_TABLE: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+TAKEN: Final = "org.apache.iceberg.exceptions.AlreadyExistsException"
 FILE_MISSING: Final = "org.apache.iceberg.exceptions.NotFoundException"
 
 
@@ -124,14 +125,21 @@ class Iceberg(Transactions):
         location: str | None,
         properties: Mapping[str, str],
     ) -> str:
-        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder. Returns the table's uuid."""
+        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder. Returns the table's uuid. Raises
+        TABLE_EXISTS.
+        """
         schema = self._schema(fields, identifier)
         builder = self._package.PartitionSpec.builderFor(schema)
         for transform, column, width in partition:
             arguments = [column] if width is None else [column, width]
             builder = getattr(builder, transform)(*arguments)
         name, values = self._identifier(db, table), self._map(properties)
-        return self.uuid(self._catalog.createTable(name, schema, builder.build(), location, values))
+        try:
+            return self.uuid(self._catalog.createTable(name, schema, builder.build(), location, values))
+        except Py4JJavaError as error:
+            if java_class(error) == TAKEN:
+                raise SyncError(Code.TABLE_EXISTS, table=f"{db}.{table}") from None
+            raise
 
     def scratch_table(self, fields: Iterable[Field], identifier: Iterable[int], folder: str) -> Java:
         """A table in a folder, in no catalog."""

@@ -72,6 +72,17 @@ def test_targets_go_again_where_storing_fails() -> None:
     assert lake.there == {}
 
 
+def test_a_target_that_another_statement_has_made_stays() -> None:
+    """Two ADD TABLE at once: the second one is told to look again, and takes nothing away."""
+    lake = Lake()
+    lake.catalog().make(make_target(name="lines"))
+    both = [make_target(), make_target(name="lines")]
+    with pytest.raises(SyncError, match="type this one again") as raised, made(lake.catalog(), both):
+        raise AssertionError("nothing is stored")
+    assert raised.value.code is Code.TABLE_EXISTS
+    assert set(lake.there) == {("demo", "lines")}
+
+
 @dataclass
 class Interrupted(Lake):
     """Whoever waits for the second table gives up."""
@@ -129,7 +140,7 @@ def test_a_spare_target_makes_room() -> None:
     second = catalog.make(first)
     assert (first.uuid, second.uuid, lake.there[ORDERS].uuid) == ("u1", "u2", "u2")
     lake.fill()
-    with pytest.raises(AssertionError):
+    with pytest.raises(SyncError, match="already exists"):
         catalog.make(second)
     assert not catalog.table(*ORDERS).is_spare
 

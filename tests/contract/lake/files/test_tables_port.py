@@ -133,6 +133,16 @@ def column(name: str, kind: str = "INT", comment: str = "") -> TargetColumn:
     return TargetColumn(name=name, type=TargetType(name=kind), comment=comment)
 
 
+def test_a_name_that_is_taken_is_refused(place: Place) -> None:
+    """Two statements may make the same target at once: the second one is told what is wrong, and the first one's
+    table stays.
+    """
+    target = place.target("taken")
+    uuid = place.lake.create_table(target, for_job=True)
+    assert code_of(lambda: place.lake.create_table(target, for_job=True)) is Code.TABLE_EXISTS
+    assert place.lake.describe(place.db, "taken").uuid == uuid
+
+
 def test_a_table_that_was_dropped_is_gone(place: Place) -> None:
     """One made anew under its name is another."""
     first = place.lake.create_table(place.target(), for_job=False)
