@@ -6,10 +6,14 @@ Must not know: how a condition is written or evaluated, who reads the rows.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.ddl.lake_change import DropField, LakeChange, RenameField, RetypeField
 from syncmgr.job.types.folding import folded_name
+
+MOST_PARTS: Final = 500  # that are read together; Spark, and the server, take them in one expression
+MOST_CHARACTERS: Final = 512 * 1024  # of that expression; it is stored with the job
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +22,7 @@ class KeyRange:
     MySQL's words, true for every row for which the other is; more may be read.
 
     `text`: as it was typed. `columns`: of the source, that it names. `way`: the mapping fingerprint of the channel
-    for which it was made.
+    for which it was made. `parts`: how many conditions the texts combine; those of several are in brackets.
     """
 
     way: str
@@ -26,6 +30,7 @@ class KeyRange:
     columns: tuple[str, ...]
     lake: str
     source: str
+    parts: int = 1
 
     def fits(self, channel: ChannelDescription) -> bool:
         """Whether it belongs to the channel in its present form."""
@@ -41,18 +46,28 @@ def key_columns(channel: ChannelDescription) -> dict[str, str]:
 
 
 def widened(one: KeyRange | None, other: KeyRange | None) -> KeyRange | None:
-    """What has the rows of both; None: all rows."""
+    """What has the rows of both; None: all rows, also where the parts have become too many.
+
+    They stand side by side: each one around the others, a few hundred are deeper than Spark's parser can go.
+    """
     if one is None or other is None or one.way != other.way:
         return None
     if one == other:
         return one
-    return KeyRange(
+    both = KeyRange(
         way=one.way,
-        text=f"({one.text}) OR ({other.text})",
+        text=f"{_operand(one.text, one)} OR {_operand(other.text, other)}",
         columns=tuple(dict.fromkeys((*one.columns, *other.columns))),
-        lake=f"({one.lake}) OR ({other.lake})",
-        source=f"({one.source}) OR ({other.source})",
+        lake=f"{_operand(one.lake, one)} OR {_operand(other.lake, other)}",
+        source=f"{_operand(one.source, one)} OR {_operand(other.source, other)}",
+        parts=one.parts + other.parts,
     )
+    characters = len(both.text) + len(both.lake) + len(both.source)
+    return both if both.parts <= MOST_PARTS and characters <= MOST_CHARACTERS else None
+
+
+def _operand(text: str, of: KeyRange) -> str:
+    return text if of.parts > 1 else f"({text})"
 
 
 def kept(

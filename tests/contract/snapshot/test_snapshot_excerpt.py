@@ -14,7 +14,7 @@ from syncmgr.job.channel.channel_plan import ColumnItem, plan_channel
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.epoch import ChannelCommit, LastCommit
-from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.job.snapshot.key_range import MOST_PARTS, KeyRange, widened
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.target import spark_cast
 from syncmgr.lake.commit import commit as commit_module
@@ -239,6 +239,22 @@ def test_a_part_takes_the_place_of_its_keys(
     source.source_has(90, 1000)
     assert target.rows() == source.expected
     assert source.apply(source.anew("third", "id = 1000")) == 0
+    assert target.rows() == source.expected
+
+
+def test_as_many_parts_as_are_joined_are_computed(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """By Spark, and by the server: of a job that is paused, one statement for each key."""
+    target = tables.make()
+    source = Parted(mysql_server, db, tables, target)
+    joined: KeyRange | None = excerpt(source.channel, source.described, "id = 0")
+    for number in range(1, MOST_PARTS):
+        joined = widened(joined, excerpt(source.channel, source.described, f"id = {number}"))
+    assert joined is not None
+    commit = source.anew("first", "id = 0")
+    assert commit.chunk is not None
+    chunk = replace(commit.chunk, condition=f"({joined.source})", excerpt=joined)
+    assert source.apply(replace(commit, chunk=chunk)) == 100
+    source.source_has(0, MOST_PARTS - 1)
     assert target.rows() == source.expected
 
 
