@@ -6,7 +6,7 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -35,9 +35,9 @@ from syncmgr.host.source_files import refuse_others
 from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.metrics.sample import JobSample
 from syncmgr.job.overview import TableOverview, lost_by_stop
-from syncmgr.job.show_sync import SHOW_COLUMNS
+from syncmgr.job.show_sync import SHOW_COLUMNS, ShownJob, cancelled_last
 from syncmgr.job.source import SourceDescription
-from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import JobId, SyncJob, refuse_long_name
 from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.meta.store import Store
@@ -131,7 +131,7 @@ class Jobs:
         """
         refuse_long_name(node.job.name)
         db = self._database(node.job, db)
-        if self._live(db, node.job.name) is not None:
+        if any(each.name == node.job.name for each in self._store.jobs.labels(db, live=True)):
             return as_note(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
         self._places.need_one(creator if bounded else None)  # before a source is queried
 
@@ -305,26 +305,30 @@ class Jobs:
         if they are given.
         The lake is not queried, since it may be unavailable.
         """
-        wanted = [job for job in self._store.jobs.all(db) if ids is None or str(job.id) in ids]
-        return self._showing.rows(sorted(wanted, key=_cancelled_last))
+        wanted = self._store.jobs.all(db) if ids is None else _with_ids(self._store, db, ids)
+        return [shown.row for shown in self._showing.shown(sorted(wanted, key=cancelled_last))]
 
     def samples(self, db: str | None = None) -> list[JobSample]:
         """What metrics say of the jobs of a database, or of all; those that were cancelled come last."""
-        jobs = sorted(self._store.jobs.all(db), key=_cancelled_last)
+        jobs = sorted(self._store.jobs.all(db), key=cancelled_last)
         return list(self._showing.samples(jobs))
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
-        return {str(job.id): (job.db, job.name) for job in self._store.jobs.all(db)}
+        return {str(each.id): (each.db, each.name) for each in self._store.jobs.labels(db)}
 
     def targets(self, ids: Collection[str]) -> dict[str, tuple[tuple[str, str], ...]]:
         """Database and table of the targets of these jobs, by JobId."""
-        wanted = ((str(job.id), job.channels) for job in self._store.jobs.all() if str(job.id) in ids)
-        return {job_id: tuple((each.target_db, each.target) for each in channels) for job_id, channels in wanted}
+        wanted = _with_ids(self._store, None, ids)
+        return {str(job.id): tuple((each.target_db, each.target) for each in job.channels) for job in wanted}
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
         return self._showing.rates(job_id)
+
+    def shown(self, jobs: Sequence[SyncJob]) -> Iterator[ShownJob]:
+        """In their order; without jobs that are no longer stored."""
+        return self._showing.shown(jobs)
 
     def overviews(self, jobs: Sequence[SyncJob]) -> Mapping[JobId, tuple[TableOverview, ...]]:
         """The present state of each of their tables; without jobs that are no longer stored."""
@@ -361,12 +365,9 @@ class Jobs:
             raise SyncError(Code.STALE_JOB, job=job.name)
         return job
 
-    def _live(self, db: str, name: str) -> SyncJob | None:
-        return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)
 
-
-def _cancelled_last(job: SyncJob) -> tuple[bool, int]:
-    return job.state is JobState.CANCELLED, job.id
+def _with_ids(store: Store, db: str | None, ids: Collection[str]) -> list[SyncJob]:
+    return store.jobs.of([each.id for each in store.jobs.labels(db) if str(each.id) in ids])
 
 
 def _wanted_tables(

@@ -15,7 +15,6 @@ from syncmgr.job.position import Position
 from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.source_history.read_twice import goes_back
-from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.store import Store
@@ -60,7 +59,7 @@ def doubling_rows(
     if not keyless or not job.source.starts_at_place:
         return ()
     told: dict[str, str] = {}
-    for ended in (each for each in store.jobs.all() if each.state is JobState.CANCELLED):
+    for ended in store.jobs.of([each.id for each in store.jobs.ended()]):
         for channel in (each for each in ended.channels if (each.target_db, each.target) in keyless):
             found = table(channel.target_db, channel.target)
             epochs = [each.epoch for each in store.epochs.of(ended.id, WantedRows(newest=EPOCHS))]

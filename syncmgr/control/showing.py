@@ -31,12 +31,12 @@ from syncmgr.job.overview import (
 from syncmgr.job.show_sync import (
     Fact,
     Figures,
+    JobStatus,
+    ShownJob,
     index_facts,
     pause_facts,
     refused_facts,
-    show_row,
     snapshot_facts,
-    status_json,
     upkeep_facts,
 )
 from syncmgr.job.snapshot.chunk import Load
@@ -160,20 +160,22 @@ class Showing:
                 server=_server(facts),
             )
 
-    def rows(self, jobs: Sequence[SyncJob]) -> list[tuple[str | None, ...]]:
-        """Of SHOW SYNC JOB, in their order; without jobs that are no longer stored."""
-        return [self._row(seen) for seen in self._seen(jobs)]
+    def shown(self, jobs: Sequence[SyncJob]) -> Iterator[ShownJob]:
+        """What SHOW SYNC JOB says of them, in their order; without jobs that are no longer stored."""
+        for seen in self._seen(jobs):
+            job, status = seen.job, self._status(seen)
+            warning = self._retained.warning(job, status.binlog_left)
+            yield ShownJob(job=job, status=status, is_ending=self._run_of(job.id) is not None, warning=warning)
 
-    def _row(self, seen: _Seen) -> tuple[str | None, ...]:
+    def _status(self, seen: _Seen) -> JobStatus:
         job, figures, facts, tables, refused = seen
-        left = self._retained.left(job)
-        status = status_json(
-            figures,
+        return JobStatus(
+            figures=figures,
             tables=tables,
             synced=synced_until(tables),
             lag=lag_second(tables),
             lag_bytes=self._retained.lag_bytes(job),
-            binlog_left=left,
+            binlog_left=self._retained.left(job),
             needs_operator=needs_operator(job, tables, refused),
             server=_server(facts),
             paused=pause_facts(job),
@@ -182,8 +184,6 @@ class Showing:
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
             refused=refused,
         )
-        warning = self._retained.warning(job, left)
-        return show_row(job, status, is_ending=self._run_of(job.id) is not None, warning=warning)
 
     def _upkeep_facts(self, db: str, target: str) -> dict[str, str | None]:
         return upkeep_facts(self._upkeep.upkeep_log(db, target), self._upkeep_failure(db, target))

@@ -5,7 +5,7 @@ Must not know: who reads them, how the tables are shown.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from syncmgr.control.checking.checks import Checks
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
-from syncmgr.job.show_sync import SHOW_COLUMNS, WantedRows, channel_row, ddl_row, snapshot_row
+from syncmgr.job.show_sync import ShownJob, WantedRows, cancelled_last, channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables
 from syncmgr.meta.epochs import StoredEpoch
@@ -22,7 +22,6 @@ from syncmgr.meta.store import Store
 
 Row = tuple[object, ...]
 EVERYTHING: Final = WantedRows()
-STATUS: Final = SHOW_COLUMNS.index("Status")
 FIGURES: Final = (
     *("binlog_left_second", "lag_bytes", "lag_second", "synced_until", "needs_operator", "error", "advice"),
     *("paused_by", "resume_at", "consumed_rows", "consumed_bytes", "commits", "dead_letters"),
@@ -42,9 +41,9 @@ TABLES: Final = (
 
 
 class ShownJobs(Protocol):
-    """The rows of SHOW SYNC JOB, by id, and the present state of tables and their snapshots."""
+    """The present state of jobs, of their tables and of their snapshots."""
 
-    def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]: ...
+    def shown(self, jobs: Sequence[SyncJob]) -> Iterable[ShownJob]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
     def overviews(self, jobs: Sequence[SyncJob]) -> Mapping[JobId, Sequence[TableOverview]]: ...
 
@@ -60,12 +59,10 @@ class History:
 
     def rows(self, table: str, wanted: WantedRows = EVERYTHING) -> list[Row]:
         """The rows of one of TABLES."""
-        jobs = [job for job in self._store.jobs.all() if wanted.job(*_name(job))]
+        jobs = self._store.jobs.of([each.id for each in self._store.jobs.labels() if wanted.job(*each)])
         match table:
             case "sync_jobs":
-                by_id = {str(job.id): job for job in jobs}
-                shown = self._jobs.show(None, by_id)
-                return [(*_name(by_id[str(row[0])]), *row[2:], *_figures(str(row[STATUS]))) for row in shown]
+                return [_job_row(shown) for shown in self._jobs.shown(sorted(jobs, key=cancelled_last))]
             case "sync_channels":
                 return list(self._channels(jobs))
             case "sync_epochs":
@@ -80,7 +77,7 @@ class History:
                 return [row for row in self.checks.rows(table) if row[0] in ids]
             case "sync_dead_letters":
                 having = self._store.dead_letters.counts([job.id for job in jobs])
-                return [row for job in jobs if job.id in having for row in self._dead_letters(job)]
+                return [row for job in jobs if job.id in having for row in self._dead_letters(job, wanted)]
             case _:
                 return [row for job in jobs for row in self._points(job, wanted)]
 
@@ -107,12 +104,10 @@ class History:
                 *(_time(epoch.source_time or None), _time(stored.committed_at), end.gtids, end.file, end.offset),
             )
 
-    def _dead_letters(self, job: SyncJob) -> Iterator[Row]:
+    def _dead_letters(self, job: SyncJob, wanted: WantedRows) -> Iterator[Row]:
         channels = {channel.token: channel for channel in job.channels}
-        for epoch, letter in self._store.dead_letters.of(job.id):
-            channel = channels.get(letter.token)
-            if channel is None:  # it has joined, or left, since the job was read
-                continue
+        for epoch, letter in self._store.dead_letters.wanted(job.id, tuple(channels), wanted):
+            channel = channels[letter.token]
             yield (
                 *(*_name(job), epoch, channel.source.db, channel.source.name, channel.target_db, channel.target),
                 *(letter.change, letter.column, letter.value, letter.reason, letter.row),
@@ -168,10 +163,11 @@ def _tables(
     return ((job, table) for job in jobs for table in overviews.get(job.id, ()))
 
 
-def _figures(status: str) -> Row:
-    """In the order of FIGURES."""
-    told = json.loads(status)
-    return tuple(("NO", "YES")[value] if isinstance(value := told.get(key), bool) else value for key in FIGURES)
+def _job_row(shown: ShownJob) -> Row:
+    """That of SHOW, and then FIGURES."""
+    facts = shown.status.facts()
+    figures = (("NO", "YES")[value] if isinstance(value := facts[key], bool) else value for key in FIGURES)
+    return *_name(shown.job), *shown.row[2:], *figures
 
 
 def _name(job: SyncJob) -> tuple[int, str, str]:

@@ -247,55 +247,80 @@ def pause_facts(job: SyncJob) -> dict[str, str | int | None]:
     }
 
 
-def status_json(
-    figures: Figures,
-    *,
-    tables: Sequence[TableOverview],
-    synced: float | None,
-    lag: float | None,
-    lag_bytes: int | None,
-    binlog_left: float | None,
-    needs_operator: bool,
-    server: str | None,
-    paused: Mapping[str, str | int | None],
-    upkeep: Mapping[str, Mapping[str, str | None]],
-    index: Mapping[str, Mapping[str, str | int | None]],
-    snapshot: Mapping[str, Mapping[str, str | int | float | None]],
-    refused: Mapping[str, Mapping[str, Fact]],
-) -> str:
-    """The Status column. `server`: the one that is read now. `paused`: see pause_facts.
-    `lag_bytes`: of the source's binlog that it has not committed when that was last asked, None: not known.
-    `binlog_left`: seconds until what it reads next may be purged at the source, None: never by itself, or not known.
-    `synced`: the source time up to which the oldest of its tables is complete, `lag`: seconds since.
-    `upkeep`: by target table, when each kind ran last, and why it fails.
-    `index`: by target table with a key, how its key index stands.
-    `snapshot`: by target table that began with one, how far it is.
-    `refused`: by source table that a pattern means, why it could not join.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobStatus:
+    """What Status says of a job at one moment. The columns of sync_jobs that have the same names show the same."""
+
+    figures: Figures
+    tables: Sequence[TableOverview]
+    #: the source time up to which the oldest of its tables is complete
+    synced: float | None
+    #: seconds since then
+    lag: float | None
+    #: of the source's binlog that it has not committed when that was last asked; None: not known
+    lag_bytes: int | None
+    #: seconds until what it reads next may be purged at the source; None: never by itself, or not known
+    binlog_left: float | None
+    needs_operator: bool
+    #: the one that is read now
+    server: str | None
+    #: see pause_facts
+    paused: Mapping[str, str | int | None]
+    #: by target table, when each kind ran last, and why it fails
+    upkeep: Mapping[str, Mapping[str, str | None]]
+    #: by target table with a key, how its key index stands
+    index: Mapping[str, Mapping[str, str | int | None]]
+    #: by target table that began with one, how far it is
+    snapshot: Mapping[str, Mapping[str, str | int | float | None]]
+    #: by source table that a pattern means, why it could not join
+    refused: Mapping[str, Mapping[str, Fact]]
+
+    def facts(self) -> dict[str, object]:
+        """By the names that Status has for them, in its order."""
+        figures, at = self.figures, self.figures.position
+        return {
+            "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
+            "torn": at is not None and at.ordinal > 0,
+            "server": self.server,
+            "consumed_rows": figures.rows,
+            "consumed_bytes": figures.bytes,
+            "commits": figures.commits,
+            "prepared_xa": figures.prepared,
+            "dead_letters": figures.dead_letters,
+            "synced_until": _time(self.synced),
+            "lag_second": None if self.lag is None else round(self.lag, 3),
+            "lag_bytes": self.lag_bytes,
+            "binlog_left_second": None if self.binlog_left is None else round(self.binlog_left),
+            "needs_operator": self.needs_operator,
+            **self.paused,
+            "stopped": stopped_facts(self.tables),
+            "refused": self.refused,
+            "behind": behind_facts(self.tables),
+            "upkeep": self.upkeep,
+            "index": self.index,
+            "snapshot": self.snapshot,
+        }
+
+    def text(self) -> str:
+        """The Status column."""
+        return json.dumps(self.facts(), ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownJob:
+    """A job as SHOW and sync_jobs have it. `is_ending`: its last run has yet to end. `warning`: of what is yet to
+    come.
     """
-    at = figures.position
-    facts = {
-        "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
-        "torn": at is not None and at.ordinal > 0,
-        "server": server,
-        "consumed_rows": figures.rows,
-        "consumed_bytes": figures.bytes,
-        "commits": figures.commits,
-        "prepared_xa": figures.prepared,
-        "dead_letters": figures.dead_letters,
-        "synced_until": _time(synced),
-        "lag_second": None if lag is None else round(lag, 3),
-        "lag_bytes": lag_bytes,
-        "binlog_left_second": None if binlog_left is None else round(binlog_left),
-        "needs_operator": needs_operator,
-        **paused,
-        "stopped": stopped_facts(tables),
-        "refused": refused,
-        "behind": behind_facts(tables),
-        "upkeep": upkeep,
-        "index": index,
-        "snapshot": snapshot,
-    }
-    return json.dumps(facts, ensure_ascii=False)
+
+    job: SyncJob
+    status: JobStatus
+    is_ending: bool
+    warning: SyncError | None
+
+    @property
+    def row(self) -> tuple[str | None, ...]:
+        """Of SHOW SYNC JOB, in the order of SHOW_COLUMNS."""
+        return show_row(self.job, self.status.text(), is_ending=self.is_ending, warning=self.warning)
 
 
 def show_row(
@@ -318,6 +343,11 @@ def show_row(
         _time(job.finished_at),
         _msg(job, is_ending=is_ending, warning=warning),
     )
+
+
+def cancelled_last(job: SyncJob) -> tuple[bool, int]:
+    """The order in which jobs are listed."""
+    return job.state is JobState.CANCELLED, job.id
 
 
 def _msg(job: SyncJob, *, is_ending: bool, warning: SyncError | None) -> str | None:

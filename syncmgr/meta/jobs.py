@@ -49,6 +49,14 @@ class Ended(NamedTuple):
     creator: str | None
 
 
+class JobLabel(NamedTuple):
+    """What a job is called."""
+
+    id: JobId
+    db: str
+    name: str
+
+
 class JobStore:
     """Safe to use from any thread."""
 
@@ -148,6 +156,19 @@ class JobStore:
         with self._database.reading() as connection:
             found = self._job(connection, query if db is None else query.where(JOBS.c.db == db))
         return [job for job in found if db in {None, job.db}]
+
+    def labels(self, db: str | None = None, *, live: bool = False) -> list[JobLabel]:
+        """As `all`, without their channels, of which a job may have thousands."""
+        query = select(JOBS.c.id, JOBS.c.db, JOBS.c.name).order_by(JOBS.c.id)
+        query = query.where(JOBS.c.finished_at.is_(None)) if live else query
+        with self._database.reading() as connection:
+            rows = connection.execute(query if db is None else query.where(JOBS.c.db == db)).all()
+        return [JobLabel(JobId(row.id), row.db, row.name) for row in rows if db in {None, row.db}]
+
+    def of(self, job_ids: Collection[JobId]) -> list[SyncJob]:
+        """Those of them that are still stored, by id."""
+        with self._database.reading() as connection:
+            return self._job(connection, select(JOBS).where(JOBS.c.id.in_(job_ids)).order_by(JOBS.c.id))
 
     def count_live(self, creator: str | None = None) -> int:
         """How many there are that were not cancelled (of one account)."""

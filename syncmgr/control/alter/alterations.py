@@ -61,7 +61,7 @@ class Alterations:
 
     def _rename(self, job: SyncJob, to: str) -> None:
         refuse_long_name(to)
-        names = {each.name for each in self._store.jobs.all(job.db, live=True)}
+        names = {each.name for each in self._store.jobs.labels(job.db, live=True)}
         if to in names:
             raise SyncError(Code.JOB_EXISTS, job=to, db=job.db)
         self._store.jobs.save(renamed(job, to))

@@ -1,6 +1,6 @@
 """What SHOW says of many jobs is read together, and is what it says of each alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,9 +101,12 @@ def test_jobs_are_shown_together_as_each_alone(house: House, monkeypatch: pytest
     monkeypatch.setattr("time.time", lambda: 100.0)
     busy(house)
     jobs = house.store.jobs.all()
-    rows = house.showing.rows(jobs)
-    assert rows == [row for job in jobs for row in house.showing.rows([job])]
-    assert len({row[5] for row in rows}) == len(jobs)
+
+    def rows(of: Sequence[SyncJob]) -> list[tuple[str | None, ...]]:
+        return [shown.row for shown in house.showing.shown(of)]
+
+    assert rows(jobs) == [row for job in jobs for row in rows([job])]
+    assert len({row[5] for row in rows(jobs)}) == len(jobs)
     assert house.showing.overviews(jobs) == {
         job.id: found for job in jobs for found in house.showing.overviews([job]).values()
     }
@@ -113,12 +116,7 @@ def test_the_metadata_is_asked_as_often_for_many_jobs_as_for_one(house: House) -
     """500 jobs that each asked for themselves made SHOW SYNC JOB take seconds; so it was for the tables that list
     them.
     """
-    jobs: Any = SimpleNamespace(
-        show=lambda *_: house.showing.rows(house.store.jobs.all()),
-        overviews=house.showing.overviews,
-        rates=house.showing.rates,
-    )
-    history = History(house.store, jobs, SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
+    history = History(house.store, house.showing, SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
     tables = ("sync_jobs", "sync_channels", "sync_snapshots", "sync_ddl", "sync_dead_letters")
     house.commit(house.add("first"), 1)
     one = [house.questions(lambda table=table: history.rows(table)) for table in tables]
@@ -132,5 +130,5 @@ def test_a_job_that_is_forgotten_meanwhile_is_left_out(house: House) -> None:
     """Cancelled jobs are deleted after their time, and SHOW reads in several steps."""
     jobs = [house.add("stays"), house.add("goes")]
     house.store.jobs.forget(jobs[1].id)
-    assert [row[1] for row in house.showing.rows(jobs)] == ["stays"]
+    assert [shown.job.name for shown in house.showing.shown(jobs)] == ["stays"]
     assert list(house.showing.overviews(jobs)) == [jobs[0].id]

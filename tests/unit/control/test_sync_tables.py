@@ -1,4 +1,3 @@
-from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,35 +6,42 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.epoch import LastCommit
 from syncmgr.job.overview import Facts, overview
-from syncmgr.job.show_sync import WantedRows
+from syncmgr.job.show_sync import Figures, JobStatus, ShownJob, WantedRows
 from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.meta.jobs import JobLabel
 from tests.unit.job.factories import make_channel, make_job
 
 NO_LAKE: Any = SimpleNamespace()
 NO_CHECKS: Any = SimpleNamespace()
 
 
+def jobs_of(job: SyncJob) -> Any:
+    label = JobLabel(job.id, job.db, job.name)
+    return SimpleNamespace(labels=lambda: [label], of=lambda ids: [job for _ in ids])
+
+
 def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
     """The rows are read in several steps, and ALTER SYNC does not wait for them."""
     job = make_job(channels=(make_channel(token="stays"), make_channel(token="left", target="gone")))
     at = SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))
-    letter = SimpleNamespace(token="joined since")
+    asked: list[object] = []
     store: Any = SimpleNamespace(
-        jobs=SimpleNamespace(all=lambda: [job]),
+        jobs=jobs_of(job),
         epochs=SimpleNamespace(progress_of=lambda _: {"stays": at}),
-        dead_letters=SimpleNamespace(of=lambda _: [(1, letter)], counts=lambda _: {job.id: 1}),
+        dead_letters=SimpleNamespace(wanted=lambda *of: asked.append(of[1]) or (), counts=lambda _: {job.id: 1}),
     )
     jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
     history = History(store, jobs, NO_LAKE, NO_CHECKS)
     assert [(row[6], row[11]) for row in history.rows("sync_channels")] == [("orders", "STREAMING")]
-    assert history.rows("sync_dead_letters") == []
+    assert (history.rows("sync_dead_letters"), asked) == ([], [("stays", "left")])
 
 
 def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
     """They look neither as if they streamed nor as if somebody were to look after them."""
     job = make_job(state=JobState.CANCELLED, channels=(make_channel(token="a", stopped=Stop(reason="why")),))
     store: Any = SimpleNamespace(
-        jobs=SimpleNamespace(all=lambda: [job]),
+        jobs=jobs_of(job),
         epochs=SimpleNamespace(progress_of=lambda _: {"a": SimpleNamespace(last=LastCommit(epoch=3, snapshot=7))}),
     )
     jobs: Any = SimpleNamespace(overviews=lambda jobs: {job.id: overview(job, Facts(), 0.0) for job in jobs})
@@ -50,7 +56,7 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
         for number, at in ((1, 10), (2, 20), (3, None))
     ]
     store: Any = SimpleNamespace(
-        jobs=SimpleNamespace(all=lambda: [make_job(channels=channels)]), epochs=SimpleNamespace(of=lambda *_: points)
+        jobs=jobs_of(make_job(channels=channels)), epochs=SimpleNamespace(of=lambda *_: points)
     )
     asked: list[str] = []
 
@@ -65,21 +71,43 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
     assert sorted(asked) == ["dropped", "orders"]
 
 
-STATUS = '{"binlog_left_second": 7, "lag_bytes": 9, "lag_second": 0.6, "needs_operator": true, "error": 20103}'
-
-FIGURES = (7, 9, 0.6, None, "YES", 20103, *[None] * 7)
+FIGURES = (7, 9, 0.6, None, "YES", 20103, "do it", "error", None, 4, 5, 6, 0)
 
 
-def test_only_the_jobs_that_are_wanted_are_computed() -> None:
-    """A row of sync_jobs takes several questions to the metadata, and so do the tables of a job."""
-    jobs = [make_job(id=number, name=f"job{number}") for number in (1, 2, 3)]
-    store: Any = SimpleNamespace(jobs=SimpleNamespace(all=lambda: jobs))
-    asked: list[str] = []
+def status() -> JobStatus:
+    paused = {"paused_by": "error", "resume_at": None, "error": 20103, "advice": "do it"}
+    given: dict[str, Any] = {key: {} for key in ("upkeep", "index", "snapshot", "refused")}
+    return JobStatus(
+        figures=Figures(position=None, rows=4, bytes=5, commits=6),
+        tables=(),
+        synced=None,
+        lag=0.6,
+        lag_bytes=9,
+        binlog_left=7.2,
+        needs_operator=True,
+        server=None,
+        paused=paused,
+        **given,
+    )
 
-    def show(_db: str | None, ids: Collection[str]) -> list[tuple[str, ...]]:
-        asked.extend(ids)
-        return [(each, "job2", "MYSQL", "RUNNING", "s.t->t", STATUS) for each in ids]
 
-    history = History(store, SimpleNamespace(show=show), NO_LAKE, NO_CHECKS)  # type: ignore[arg-type]
-    rows = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
-    assert (asked, rows) == (["2"], [(2, "demo", "job2", "MYSQL", "RUNNING", "s.t->t", STATUS, *FIGURES)])
+def test_only_the_jobs_that_are_wanted_are_loaded_and_computed() -> None:
+    """A row of sync_jobs takes several questions to the metadata, a job as long as it has channels. The figures of
+    Status are those of its columns.
+    """
+    jobs = {number: make_job(id=number, name=f"job{number}") for number in (1, 2, 3)}
+    loaded: list[int] = []
+
+    def of(ids: list[int]) -> list[SyncJob]:
+        loaded.extend(ids)
+        return [jobs[each] for each in ids]
+
+    def shown(wanted: list[SyncJob]) -> list[ShownJob]:
+        return [ShownJob(job=job, status=status(), is_ending=False, warning=None) for job in wanted]
+
+    labels = [(number, job.db, job.name) for number, job in jobs.items()]
+    store: Any = SimpleNamespace(jobs=SimpleNamespace(labels=lambda: [JobLabel(*each) for each in labels], of=of))
+    history = History(store, SimpleNamespace(shown=shown), NO_LAKE, NO_CHECKS)  # type: ignore[arg-type]
+    [row] = history.rows("sync_jobs", WantedRows(job=lambda _id, _db, name: name == "job2"))
+    assert loaded == [2]
+    assert row == (2, "demo", "job2", *shown([jobs[2]])[0].row[2:], *FIGURES)

@@ -14,12 +14,12 @@ from syncmgr.job.position import Position
 from syncmgr.job.show_sync import (
     SHOW_COLUMNS,
     Figures,
+    JobStatus,
     behind_facts,
     index_facts,
     pause_facts,
     show_row,
     snapshot_row,
-    status_json,
     upkeep_facts,
 )
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
@@ -44,7 +44,7 @@ SILENT = {
 
 def status(figures: Figures, *tables: TableOverview, synced: float | None = None, **told: Any) -> dict[str, Any]:
     given = SILENT | {"needs_operator": False, "lag": None} | told
-    found: dict[str, Any] = json.loads(status_json(figures, tables=tables, synced=synced, **given))
+    found: dict[str, Any] = json.loads(JobStatus(figures=figures, tables=tables, synced=synced, **given).text())
     return found
 
 

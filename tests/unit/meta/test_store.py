@@ -30,7 +30,7 @@ from syncmgr.job.snapshot.chunk import ChunkPlan, Load
 from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import GeneratedColumn, SourceTable, TargetType, UniqueKey
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
@@ -517,6 +517,25 @@ def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     assert store.dead_letters.of(job.id) == []
 
 
+def test_dead_letters_are_asked_for_by_channel_epoch_and_limit(store: Store) -> None:
+    """In order, whatever is left out; a job may have thousands of them."""
+    job = store.jobs.add(make_job(), START, 0.0)
+    for number in (1, 2, 3):
+        dead = tuple(replace(LETTER, value=f"{number}{part}") for part in "ab")
+        epoch = Epoch(number=number, end=START, last_seq=1, dead=(*dead, replace(LETTER, token="left")))
+        store.epochs.add_intent(job.id, epoch)
+        if number < 3:
+            store.epochs.commit(job.id, epoch, {}, at=1.0, keep_since=0.0)
+
+    def values(**wanted: Any) -> list[str | None]:
+        found = store.dead_letters.wanted(job.id, [LETTER.token], WantedRows(**wanted))
+        return [letter.value for _, letter in found]
+
+    assert values() == ["1a", "1b", "2a", "2b"]
+    assert values(epoch=2) == ["2a", "2b"]
+    assert values(newest=3) == ["1b", "2a", "2b"]
+
+
 def test_the_bytes_of_dead_letters_are_bounded(store: Store) -> None:
     """Those of epochs, under way or not, and of chunks together; none of those that are too many is stored."""
     job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({LETTER.token}))
@@ -786,6 +805,10 @@ def test_jobs_that_have_ended_are_told_apart(store: Store) -> None:
     assert store.jobs.all() == [lives, ended]
     assert store.jobs.all(live=True) == [lives]
     assert store.jobs.ended() == [(ended.id, 9.0, None)]
+    assert store.jobs.labels() == [(each.id, each.db, each.name) for each in (lives, ended)]
+    assert [each.id for each in store.jobs.labels("demo", live=True)] == [lives.id]
+    assert store.jobs.labels("Demo") == []
+    assert store.jobs.of([ended.id, JobId(99), lives.id]) == [lives, ended]
     assert [channel.token for channel in store.jobs.all()[0].channels] == ["b", "a"]
 
 

@@ -105,7 +105,7 @@ class Shelf:
     def epochs(self) -> "Shelf":
         return self
 
-    def all(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
+    def labels(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
         return list(self.others)
 
     def figures(self, job_id: int) -> Figures:
