@@ -7,28 +7,16 @@ Must not know: the parser; a test checks every example against it.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
 from syncmgr.config.settings import SETTINGS
+from syncmgr.console.statements.help_topics import OF_SESSIONS, Topic
 from syncmgr.job.check.check_options import PROPERTIES as CHECK_PROPERTIES
 from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
 from syncmgr.lake.registry import FORMAT
 from syncmgr.sources.registry import KINDS
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Topic:
-    """One page of help."""
-
-    name: str
-    syntax: str
-    says: str
-    example: str
-    keywords: tuple[str, ...] = ()
-
 
 SETTABLE: Final = [name for name in FORMAT.properties if name not in FORMAT.fixed]
 _LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -310,7 +298,9 @@ ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""
     ),
     Topic(
         name="SHOW",
-        syntax="SHOW DATABASES | TABLES [FROM db] | CREATE TABLE [db.]table | CREATE DATABASE db | PROCESSLIST | ...",
+        syntax="""SHOW DATABASES | [FULL] TABLES [FROM db] | [FULL] COLUMNS FROM [db.]table | INDEX FROM [db.]table
+SHOW CREATE TABLE [db.]table | CREATE DATABASE db
+SHOW [FULL] PROCESSLIST | VARIABLES | STATUS | WARNINGS | ERRORS | FRONTENDS | PRIVILEGES | ...""",
         says="Lists databases, tables, connections and more. Most forms take LIKE 'pattern' or WHERE condition.",
         example="SHOW TABLES FROM demo",
     ),
@@ -322,6 +312,7 @@ milliseconds.""",
         example="SELECT status, count(*), sum(amount) FROM demo.orders GROUP BY status",
         keywords=("QUERY",),
     ),
+    *OF_SESSIONS,
     Topic(
         name="KILL",
         syntax="KILL [CONNECTION | QUERY] id",

@@ -4,11 +4,14 @@ import datetime as dt
 
 import pytest
 
+import syncsql as sql
 from syncmgr.accounts.user import Privilege
 from syncmgr.config.settings import SETTINGS
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import listening_hosts
-from syncmgr.console.statements.help import TOPICS, Topic, answer
+from syncmgr.console.statements.execution.table import EXECUTIONS
+from syncmgr.console.statements.help import CLAUSES, TOPICS, answer
+from syncmgr.console.statements.help_topics import Topic
 from syncmgr.console.statements.show.create_text import create_text
 from syncmgr.console.statements.time_zone import clock
 from syncmgr.console.statements.variables import Variables
@@ -92,6 +95,29 @@ def test_examples_of_help_parse(topic: Topic) -> None:
     assert len(parse(topic.example)) == 1
     columns, [row] = answer(topic.name.lower())
     assert (columns, row[0]) == (("name", "description", "example"), topic.name)
+
+
+SHARED = {  # statements on the page of another one, by what their page shows of them
+    sql.AlterUser: ("CREATE USER", "ALTER USER"),
+    sql.DropUser: ("CREATE USER", "DROP USER"),
+    sql.SetPassword: ("CREATE USER", "SET PASSWORD"),
+    sql.EnableFeature: ("ALTER TABLE", "ENABLE FEATURE"),
+    sql.Revoke: ("GRANT", "REVOKE"),
+    sql.ShowGrants: ("GRANT", "SHOW [ALL] GRANTS"),
+    sql.ShowDatabases: ("SHOW", "SHOW DATABASES"),
+    sql.ShowCreateTable: ("SHOW", "CREATE TABLE"),
+    sql.ShowCreateDatabase: ("SHOW", "CREATE DATABASE"),
+    sql.ShowProcesslist: ("SHOW", "PROCESSLIST"),
+    sql.ShowColumns: ("SHOW", "COLUMNS FROM [db.]table"),
+}
+
+
+def test_each_statement_has_help() -> None:
+    """An example on a page, or a line of the syntax on the page of another statement."""
+    shown = {type(parse(topic.example)[0].statement) for topic in (*TOPICS, *CLAUSES)}
+    assert shown | SHARED.keys() == EXECUTIONS.keys()
+    pages = {topic.name: topic.syntax for topic in TOPICS}
+    assert [words for page, words in SHARED.values() if words not in pages[page]] == []
 
 
 NAMED = {
