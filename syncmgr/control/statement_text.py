@@ -15,12 +15,12 @@ from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import DatabasePattern, Pattern, ShardPattern, family, namesakes
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern, literal
-from syncmgr.job.job_properties import overrides_of
+from syncmgr.job.job_properties import DDL_PROPERTIES, overrides_of
 from syncmgr.job.property import wrong_property
 from syncmgr.job.show_sync import Joining
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.resync_where import excerpt_of
-from syncmgr.job.source import SourceDescription
+from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncsql import (
@@ -302,7 +302,12 @@ def statement_of(job: SyncJob) -> CreateSync:
 
 def refuse_on_source(source: SourceDescription, properties: Mapping[str, str]) -> None:
     """Raises PROPERTY_WRONG for properties that a job on it cannot have."""
-    for name, reason in source.refused.items():
+    refused = dict(source.refused)
+    if Can.FOLLOW_DDL not in source.can:
+        kind = source.kind.lower()
+        why = f"a job on {kind} goes on where its columns stay as they are, and pauses at every other DDL"
+        refused |= dict.fromkeys(DDL_PROPERTIES, why)
+    for name, reason in refused.items():
         if name in properties:
             raise wrong_property(name, properties[name], reason)
 

@@ -90,6 +90,7 @@ JOB_PROPERTIES: Final = (
         "If it is given, a target may be narrower than its source, and each value is checked.",
     ),
 )
+DDL_PROPERTIES: Final = ("on_ddl", "on_ddl_stop", *OF_ONE_KIND)  # of jobs whose source can follow DDL
 _CHOICES: Final[Mapping[str, Collection[str]]] = {
     "append_on_change": list(AppendOnChange),
     "tables_without_key": list(WithoutKey),

@@ -58,7 +58,7 @@ class SourceDescription(Protocol):
     def can(self) -> frozenset[Can]: ...
     @property
     def refused(self) -> Mapping[str, str]:
-        """Properties that a job on it cannot have, with the reason."""
+        """Properties that a job on it cannot have, with the reason, besides those of what it cannot do."""
 
     @property
     def takes_snapshot(self) -> bool:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.ddl_policy import OF_ONE_KIND
 from syncmgr.job.property import (
     Property,
     filled,
@@ -52,13 +51,7 @@ PROPERTIES: Final = (
         "Needed if such a column is synced.",
     ),
 )
-REFUSED: Final = {
-    **dict.fromkeys(
-        ("on_ddl", "on_ddl_stop", *OF_ONE_KIND),
-        "a job on canal goes on where its columns stay as they are, and pauses at every other DDL",
-    ),
-    "on_value_error": "a job on canal pauses at a value that its target cannot hold",
-}
+REFUSED: Final = {"on_value_error": "a job on canal pauses at a value that its target cannot hold"}
 # Properties that SET SOURCE changes.
 _SERVER: Final = ("canal.server.ip", "canal.server.port", "canal.zk.servers")
 _CHANGING: Final = (*_SERVER, "canal.username", "canal.password", "canal.batchSize", "canal.debug")

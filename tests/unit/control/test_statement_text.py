@@ -3,12 +3,26 @@ from dataclasses import replace
 import pytest
 
 import syncsql
-from syncmgr.control.statement_text import lacked, moved, only, pattern_of, patterns, renamed, with_channels, without
+from syncmgr.control.statement_text import (
+    lacked,
+    moved,
+    only,
+    pattern_of,
+    patterns,
+    refuse_on_source,
+    renamed,
+    with_channels,
+    without,
+)
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import Shadow
+from syncmgr.job.job_properties import DDL_PROPERTIES
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncsql import AddTables, CreateSync, SetSource
+from tests.support.memory_source.description import MemoryDescription
 from tests.unit.job.factories import make_canal, make_channel, make_job, with_history
 
 BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "***")'
@@ -31,6 +45,19 @@ def test_a_job_that_is_renamed_prints_its_new_name() -> None:
     assert job.name == "it`s"
     assert job.statement.startswith("CREATE SYNC `demo`.`it``s` (\n  FROM `shop`.`orders` INTO `orders`\n)")
     assert "***" in job.statement
+
+
+@pytest.mark.parametrize("name", DDL_PROPERTIES)
+@pytest.mark.parametrize(
+    ("source", "kind"), [(make_canal(), "canal"), (MemoryDescription(folder="/f", start="snapshot"), "memory")]
+)
+def test_no_property_is_taken_that_its_source_cannot_follow(source: SourceDescription, kind: str, name: str) -> None:
+    """One of DDL would be ignored in silence."""
+    with pytest.raises(SyncError) as caught:
+        refuse_on_source(source, {name: "pause"})
+    assert caught.value.code is Code.PROPERTY_WRONG
+    assert f"a job on {kind} goes on where its columns stay as they are" in str(caught.value)
+    refuse_on_source(make_job().source, {name: "pause"})
 
 
 def set_source(job: SyncJob, told: str) -> SyncJob:
