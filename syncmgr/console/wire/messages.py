@@ -14,7 +14,6 @@ from syncmgr.console.wire.protocol import NATIVE, SHA2, VERSION, Capability, Sta
 from syncmgr.errors import SyncError
 
 KNOWN: Final = sum(Capability)
-SSL_REQUEST_SIZE: Final = 32
 MAX_ATTRIBUTES: Final = 128
 MAX_MESSAGE: Final = 2000  # characters of an ERR; clients have small buffers
 

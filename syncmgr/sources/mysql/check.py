@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from pymysql import err
 
@@ -68,7 +68,6 @@ class SourceFacts:
     """What the server said."""
 
     version: str
-    flavour: Literal["mysql", "mariadb"]
     server: str
     by_gtid: bool
     #: why its GTIDs cannot be used on another server
@@ -138,7 +137,6 @@ class _Inspection:
         position = self._probed(position)
         return SourceFacts(
             version=self._variables["version"],
-            flavour="mariadb" if self._server.mariadb else "mysql",
             server=self._server.id,
             by_gtid=self._server.by_gtid,
             why_not_shared=self._server.why_not_shared,
