@@ -20,7 +20,7 @@ class CrashPoint(StrEnum):
     ROWS_STAGED = "rows staged"
     SEGMENTS_CLOSED = "segments closed"
     EPOCH_CLOSED = "epoch closed"
-    EPOCH_TOLD = "epoch told"
+    EPOCH_SENT = "epoch sent"
     # the commit of an epoch: from here on the frontend dies
     EPOCH_STAGED = "epoch staged"
     INTENT_STORED = "intent stored"
@@ -32,7 +32,7 @@ class CrashPoint(StrEnum):
     ACKED = "acked"
     STAGED_FILES_DROPPED = "staged files dropped"
     # a DDL statement: the worker dies at the first two, the frontend at the others
-    DDL_TOLD = "ddl told"
+    DDL_SENT = "ddl sent"
     DDL_ANSWERED = "ddl answered"
     DDL_DECIDED = "ddl decided"
     TABLE_ALTERED = "table altered"

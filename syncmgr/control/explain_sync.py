@@ -7,8 +7,8 @@ Must not know: what a check queries, what is stored.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from syncmgr.control.planning import Planner, told_of
-from syncmgr.control.sync_request import Inspect, PlannedChannel, Survey, SyncRequest, Table, Told
+from syncmgr.control.planning import Planner, keyed_tables
+from syncmgr.control.sync_request import Inspect, KeyedTable, PlannedChannel, Survey, SyncRequest, Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.patterns import Found
@@ -36,7 +36,7 @@ class Explanation:
             places = self._planner.wanted_tables.places(wanted)
         except SyncError as error:
             return [_row("", "", "tables", "", error)]
-        if Can.TELL_TABLES not in wanted.source.can:
+        if Can.LIST_TABLES not in wanted.source.can:
             return self._explain_by_position(wanted.source, places, taken)
         rows = [*self._explain_server(wanted, places)]
         if rows[0][-1] != OK:
@@ -47,10 +47,10 @@ class Explanation:
             rows += self._explain_table(wanted, place, inspected, told.get(place.table), made)
         return rows
 
-    def _each(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> Sequence[Told | SyncError]:
+    def _each(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> Sequence[KeyedTable | SyncError]:
         """All at once, and if that fails, one by one."""
         try:
-            return told_of(self._planner.inspected(wanted, places))
+            return keyed_tables(self._planner.inspected(wanted, places))
         except SyncError as error:
             return [error] if len(places) == 1 else [each for one in places for each in self._each(wanted, [one])]
 
@@ -98,7 +98,7 @@ class Explanation:
         self,
         wanted: SyncRequest,
         place: PlannedChannel,
-        inspected: Told | SyncError,
+        inspected: KeyedTable | SyncError,
         told: Found | None,
         made: dict[Table, TargetTable],
     ) -> Iterator[Row]:

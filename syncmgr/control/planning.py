@@ -19,18 +19,18 @@ from syncmgr.control.statement_text import (
 from syncmgr.control.sync_request import (
     CheckExact,
     Inspect,
+    KeyedTable,
     Plan,
     PlannedChannel,
     SyncRequest,
     Table,
-    Told,
 )
 from syncmgr.control.wanted_tables import WantedTables, expanded, is_wide
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import check_loadable, plan_channel
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Found, sharded, spelt, target_of
-from syncmgr.job.channel.positional import plan_positional, untold
+from syncmgr.job.channel.positional import plan_positional, without_columns
 from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.snapshot.handshake import UniqueKeys
 from syncmgr.job.source import Can, SourceDescription
@@ -74,16 +74,16 @@ class Planner:
         meanwhile.
         """
         places = self.wanted_tables.places(wanted)
-        if Can.TELL_TABLES not in wanted.source.can:
+        if Can.LIST_TABLES not in wanted.source.can:
             return self._positional(wanted.source, places)
         inspected = self.inspected(wanted, places)
         has_grown = self._has_grown(wanted, places)
         if has_grown and looks > 1:
             return self.plan(wanted, looks - 1)
-        _refuse_keyless(wanted, zip(places, told_of(inspected), strict=True))
+        _refuse_keyless(wanted, zip(places, keyed_tables(inspected), strict=True))
         made: dict[Table, TargetTable] = {}
         planned = [
-            self.channel(wanted, place, told, made) for place, told in zip(places, told_of(inspected), strict=True)
+            self.channel(wanted, place, told, made) for place, told in zip(places, keyed_tables(inspected), strict=True)
         ]
         self.check_exact_points(wanted, [channel for channel, _ in planned])
         return Plan(
@@ -130,10 +130,10 @@ class Planner:
             self._tables.check_channel(channel)
         for channel in channels:
             source.check_channel(channel)
-        return tuple(map(untold, channels))
+        return tuple(map(without_columns, channels))
 
     def channel(
-        self, wanted: SyncRequest, place: PlannedChannel, told: Told, made: dict[Table, TargetTable]
+        self, wanted: SyncRequest, place: PlannedChannel, told: KeyedTable, made: dict[Table, TargetTable]
     ) -> tuple[ChannelDescription, TargetTable]:
         """With its target, which is in `made` from here on if it does not exist yet.
 
@@ -174,7 +174,7 @@ class Planner:
             self._check_exact(wanted.source, tables)
 
     def _made(
-        self, wanted: SyncRequest, place: PlannedChannel, told: Told, made: dict[Table, TargetTable]
+        self, wanted: SyncRequest, place: PlannedChannel, told: KeyedTable, made: dict[Table, TargetTable]
     ) -> TargetTable:
         """The target of the first table that needs it is that of all."""
         assert place.found is not None, "only tables that were found have no target yet"
@@ -212,7 +212,7 @@ def _refuse_respelt(places: Sequence[PlannedChannel], inspected: Inspected) -> N
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=".".join(place.table), hint=spelt(found.label))
 
 
-def told_of(inspected: Inspected) -> list[Told]:
+def keyed_tables(inspected: Inspected) -> list[KeyedTable]:
     return list(zip(inspected.tables, inspected.unique_keys, strict=True))
 
 
@@ -239,7 +239,7 @@ def _is_locked(wanted: SyncRequest, place: PlannedChannel, source: SourceTable |
     return not _target_of(source, unique_keys, place.found, wanted.db).keys
 
 
-def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[PlannedChannel, Told]]) -> None:
+def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[PlannedChannel, KeyedTable]]) -> None:
     """Raises NO_SOURCE_KEY for all tables whose target is to be made and would have no key.
 
     Of shards the first makes the target of all.

@@ -23,7 +23,7 @@ def present_text(job: SyncJob) -> str:
 
     One that was dropped at the source is left to the text, since no statement can name it.
     """
-    if Can.TELL_TABLES not in job.source.can:
+    if Can.LIST_TABLES not in job.source.can:
         return job.statement
     statement = statement_of(job)
     there = [channel for channel in job.channels if channel.history.is_read and not channel.history.source_dropped]

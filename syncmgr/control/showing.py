@@ -21,7 +21,7 @@ from syncmgr.job.metrics.sample import JobSample, job_sample
 from syncmgr.job.overview import (
     Facts,
     TableOverview,
-    as_told,
+    as_reported,
     lag_second,
     needs_operator,
     overview,
@@ -144,7 +144,7 @@ class Showing:
         job = with_trouble(job, self._trouble_of(job.id))
         tables = overview(job, facts, now)
         refused = _refused(job, known.refused.get(job.id, ()))
-        return _Seen(as_told(job, tables), known.figures[job.id], facts, tables, refused)
+        return _Seen(as_reported(job, tables), known.figures[job.id], facts, tables, refused)
 
     def samples(self, jobs: Sequence[SyncJob]) -> Iterator[JobSample]:
         """What metrics say of them: the same as SHOW."""

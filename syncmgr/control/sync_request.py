@@ -18,7 +18,7 @@ from syncmgr.sources.port import Inspected
 from syncsql import Channel, Shards, Tables
 
 Table = tuple[str, str]
-Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
+KeyedTable = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
 
 
 class PlannedTargets(Protocol):

@@ -107,7 +107,7 @@ class WantedTables:
 
     def found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
-        if Can.TELL_TABLES not in wanted.source.can:
+        if Can.LIST_TABLES not in wanted.source.can:
             if patterns:
                 kind = wanted.source.kind.lower()
                 what = f"FROM with a pattern and {kind}, which knows no tables; name each of them"
@@ -181,7 +181,7 @@ def _granting(error: SyncError, unseen: Iterable[Pattern]) -> SyncError:
 
 def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
     """For a channel that only names its table, if the rows' types are known before they arrive."""
-    plain = not node.columns and node.where is None and Can.TELL_TABLES in wanted.source.can
+    plain = not node.columns and node.where is None and Can.LIST_TABLES in wanted.source.can
     if error.code is not Code.NO_SUCH_TABLE or not plain:
         return error
     home = Name(db=node.target.db or wanted.db, name=node.source.name)

@@ -71,7 +71,7 @@ class Sources:
 
     def _tables(self, source: SourceDescription) -> SourceTables:
         tables = registry.source(source, self._settings).tables
-        assert tables is not None, "who asks has seen that it can TELL_TABLES"
+        assert tables is not None, "who asks has seen that it can LIST_TABLES"
         return tables
 
     def _rows(self, source: SourceDescription) -> SourceRows:

@@ -173,7 +173,7 @@ def with_trouble(job: SyncJob, unstored: FailMsg | None) -> SyncJob:
     return job if unstored is None or job.state is not JobState.RUNNING else replace(job, fail=unstored)
 
 
-def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
+def as_reported(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
     """Including what its run is about to report: a table is stored as stopped before Msg says so."""
     shown = [(table.channel, table.shown) for table in tables if table.shown.state is ChannelState.STOPPED]
     found = standstill(
@@ -186,7 +186,7 @@ def as_told(job: SyncJob, tables: Sequence[TableOverview]) -> SyncJob:
     return replace(job, fail=fail_msg(found, fail_type(found.code), at=at))
 
 
-MOST_TOLD: Final = 10  # tables
+MOST_LISTED: Final = 10  # tables
 _FROM_ITS_ROWS: Final = (
     'a new job started at the position of Status will not have them; the default "start" copies them into an empty '
     "target"
@@ -198,9 +198,9 @@ def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Diagnos
     """What the targets of a job lack if it is stopped now, and would not lack at another position."""
     lacking = [table for table in tables if table.shown.state is not ChannelState.STREAMING]
     cure = _FROM_ITS_ROWS if job.kind.has_rows else _BY_HAND
-    told = [_lost(table, cure) for table in lacking[:MOST_TOLD]]
-    if len(lacking) > MOST_TOLD:
-        told.append(f"{len(lacking) - MOST_TOLD} other tables lack rows, too; {cure}")
+    told = [_lost(table, cure) for table in lacking[:MOST_LISTED]]
+    if len(lacking) > MOST_LISTED:
+        told.append(f"{len(lacking) - MOST_LISTED} other tables lack rows, too; {cure}")
     return tuple(Diagnostic(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in told)
 
 

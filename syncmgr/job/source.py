@@ -20,7 +20,7 @@ class Can(Enum):
     """What not every source is able to do."""
 
     READ_ROWS = "give the rows that are there: snapshots, ADD TABLE, RESYNC TABLE"
-    TELL_TABLES = "name its tables, their columns and keys: patterns, targets that are made"
+    LIST_TABLES = "list its tables, their columns and keys: patterns, targets that are made"
     FOLLOW_DDL = "go on after DDL that changes the columns of a table"
     STOP_TABLE = "go on without a table that cannot be read on"
 

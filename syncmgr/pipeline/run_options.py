@@ -14,7 +14,7 @@ from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import Told
+from syncmgr.job.ddl.ddl_plan import JoinOutcome
 from syncmgr.job.ddl.following.ddl_statement import Rules
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
@@ -55,7 +55,7 @@ class Listeners:
     on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as requested
     # New tables, and the place after their statement: why each does not join, None: it does, and the run is asked to #
     # finish. None for all: not decided; the run ends, and the next one reports them again.
-    on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, Told] | None] = lambda *_: {}
+    on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, JoinOutcome] | None] = lambda *_: {}
     # Tables of the families of which something came though no statement has created them. Returns at once.
     on_unlogged_tables: Callable[[Collection[Table]], None] = lambda _: None
     # Of the keys that are committed.

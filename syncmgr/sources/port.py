@@ -191,7 +191,7 @@ class CheckedServer(Protocol):
 
 
 class SourceTables(Protocol):
-    """Of a source that can TELL_TABLES."""
+    """Of a source that can LIST_TABLES."""
 
     def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
         """The tables of the databases that match one of these LIKE patterns."""

@@ -26,7 +26,7 @@ BINLOG = (
     '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 TABLES = ("one", "two")
-STAGING = (CrashPoint.ROWS_STAGED, CrashPoint.SEGMENTS_CLOSED, CrashPoint.EPOCH_CLOSED, CrashPoint.EPOCH_TOLD)
+STAGING = (CrashPoint.ROWS_STAGED, CrashPoint.SEGMENTS_CLOSED, CrashPoint.EPOCH_CLOSED, CrashPoint.EPOCH_SENT)
 COMMIT = (
     CrashPoint.EPOCH_STAGED,
     CrashPoint.INTENT_STORED,

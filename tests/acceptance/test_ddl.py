@@ -236,7 +236,7 @@ def test_death_around_ddl_loses_and_doubles_nothing(mysql_server: MysqlServer, t
     writer.start()
     try:
         until(lambda: fe.job("dying_ddl")["Status"]["commits"] > 1, why="the first commits")
-        for point in (CrashPoint.DDL_TOLD, CrashPoint.DDL_ANSWERED):
+        for point in (CrashPoint.DDL_SENT, CrashPoint.DDL_ANSWERED):
             fe.arm(point)
             until(lambda point=point: not fe.is_armed(point), why=f"the worker's death at {point}")
         fe.arm(CrashPoint.DDL_DECIDED)

@@ -21,7 +21,7 @@ from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
-from syncmgr.pipeline.worker.worker import Tell
+from syncmgr.pipeline.worker.worker import ReportTrouble
 from tests.support.chunk_reads import rows_of
 from tests.support.until import HANG_SECOND
 
@@ -39,7 +39,7 @@ class ScriptedSource:
     ddl_after: int | None = None
     table: tuple[str, str] = ("shop", "orders")
 
-    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedSource":
+    def __call__(self, plan: WorkerPlan, trouble: ReportTrouble, _keep: Callable[[int], None]) -> "OpenedSource":
         return OpenedSource(self, plan.start.offset)
 
 
@@ -96,7 +96,7 @@ class BatchSource:
 
     batches: tuple[Batch, ...]
 
-    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedBatches":
+    def __call__(self, plan: WorkerPlan, trouble: ReportTrouble, _keep: Callable[[int], None]) -> "OpenedBatches":
         return OpenedBatches(self.batches, plan.start.offset)
 
 
@@ -180,7 +180,7 @@ class TornSource(ScriptedSource):
 
     torn_at: int = 1
 
-    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedTornSource":
+    def __call__(self, plan: WorkerPlan, trouble: ReportTrouble, _keep: Callable[[int], None]) -> "OpenedTornSource":
         source = OpenedTornSource(self, plan.start.offset)
         source.inside = source.resumed_inside = plan.start.ordinal > 0
         return source

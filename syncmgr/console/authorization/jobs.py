@@ -14,7 +14,7 @@ import syncsql
 from syncmgr.accounts.user import Privilege, Scope, database, job, table
 from syncmgr.console.authorization.access import Access
 from syncmgr.console.ports import Jobs
-from syncmgr.console.told_texts import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
+from syncmgr.console.redaction import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
 from syncmgr.errors import Code, Diagnostic, SyncError
 from syncmgr.job.metrics.sample import JobSample
 from syncsql import (

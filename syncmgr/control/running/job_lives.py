@@ -18,7 +18,7 @@ from syncmgr.control.sync_request import Table
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import is_due
-from syncmgr.job.ddl.ddl_plan import Told
+from syncmgr.job.ddl.ddl_plan import JoinOutcome
 from syncmgr.job.failure import FailType, fail_type
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent, JobState
@@ -29,7 +29,7 @@ REMEMBER_SECOND: Final = 60.0  # how often the metadata record how far a source 
 
 log = logging.getLogger(__name__)
 
-OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, Told] | None]
+OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, JoinOutcome] | None]
 OnUnloggedTables = Callable[[Collection[Table]], None]
 StartRun = Callable[
     [

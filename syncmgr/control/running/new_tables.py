@@ -20,7 +20,7 @@ from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.control.sync_request import Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl.ddl_plan import Told, found_there
+from syncmgr.job.ddl.ddl_plan import JoinOutcome, found_there
 from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.source import Caveat, SourceDescription
@@ -84,7 +84,9 @@ class NewTables:
         args = (job_id, run, self._unseen.get(job_id), sighted)
         threading.Thread(target=self._look, args=args, name="look", daemon=True).start()
 
-    def arrived(self, job_id: JobId, tables: Collection[Table], behind: Position | None) -> dict[Table, Told] | None:
+    def arrived(
+        self, job_id: JobId, tables: Collection[Table], behind: Position | None
+    ) -> dict[Table, JoinOutcome] | None:
         """Along with the reported ones, what the binlog names after that place joins, so that one run serves many.
 
         None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its

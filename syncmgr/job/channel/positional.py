@@ -62,7 +62,7 @@ def plan_positional(
     )
 
 
-def untold(channel: ChannelDescription) -> ChannelDescription:
+def without_columns(channel: ChannelDescription) -> ChannelDescription:
     """The channel before the first rows: the source's columns are not known."""
     return replace(channel, source=replace(channel.source, columns=()))
 
@@ -74,7 +74,7 @@ def source_names(places: Sequence[Listed], source: SourceTable) -> dict[str, str
     return {place.name: column.name for place, column in zip(places, source.columns, strict=True)}
 
 
-def check_told(places: Sequence[Listed], keys: Sequence[str], source: SourceTable) -> None:
+def check_reported(places: Sequence[Listed], keys: Sequence[str], source: SourceTable) -> None:
     """The rules that CREATE SYNC applies to a source whose columns it can query.
 
     `keys`: the list's names of the target's key; empty: rows are only appended. Raises NO_CHANNEL_KEY,

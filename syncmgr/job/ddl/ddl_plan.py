@@ -28,7 +28,8 @@ from syncmgr.job.position import Position
 from syncmgr.job.source import Caveat
 
 JOINS: Final = "joins the job, its rows first"
-Told = SyncError | Caveat | None  # of a table that matches a pattern: why it does not join, or what it joins with
+# Of a table that matches a pattern: why it does not join, or what it joins with.
+JoinOutcome = SyncError | Caveat | None
 
 
 def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
@@ -117,16 +118,16 @@ def refused(said: DdlStatement, position: Position, table: Table, error: SyncErr
     )
 
 
-def has_joined(told: Told) -> bool:
+def has_joined(told: JoinOutcome) -> bool:
     return not isinstance(told, SyncError)
 
 
-def arrived(said: DdlStatement, position: Position, table: Table, told: Told) -> DdlRecord:
+def arrived(said: DdlStatement, position: Position, table: Table, told: JoinOutcome) -> DdlRecord:
     """The record of a statement that made a table which matches a pattern."""
     return replace(found_there(position, float(said.moment.at), table, told), statement=said.text)
 
 
-def found_there(position: Position, at: float, table: Table, told: Told) -> DdlRecord:
+def found_there(position: Position, at: float, table: Table, told: JoinOutcome) -> DdlRecord:
     """The same for a table that was found by a look at the server, at that second: no statement showed it."""
     match told:
         case None:

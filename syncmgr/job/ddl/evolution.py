@@ -379,8 +379,8 @@ def _dated(definition: ColumnDefinition, table: SourceTable) -> ColumnDefinition
     default; others have a zero date.
     """
     first = next((c.name for c in table.columns if c.type == "timestamp"), "")
-    untold = definition.default is None and not definition.updated
-    if not definition.undeclared or not untold or first != definition.column.name:
+    silent = definition.default is None and not definition.updated
+    if not definition.undeclared or not silent or first != definition.column.name:
         return definition
     return replace(definition, default=Default(kind=DefaultKind.NOW))
 

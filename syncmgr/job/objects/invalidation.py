@@ -14,8 +14,8 @@ from mysqlddl.nodes import Table
 from mysqlddl.shaping import ShapeKind, Shaping, shaping
 from mysqlddl.temporary import renamed
 from mysqlddl.words import Modes, UnclearError
+from syncmgr.job.objects.statement_facts import facts_of
 from syncmgr.job.objects.surroundings import FRESH, NOBODY, BaseTable, Fact, Known, Session, Triggers, own_tables
-from syncmgr.job.objects.telling import told_by
 from syncmgr.job.position import Position, has_passed
 
 MOST: Final = 20_000  # facts that are kept, so many temporary tables too
@@ -71,7 +71,7 @@ def after(known: Known, text: str, db: str, modes: Modes, place: Place, synced: 
         if judged or (_forgot(known, place) and not _remembered(known, found)):
             return Late(tables=tuple(judged))
     found = _settled(known, found, late)
-    facts = {**_rest(known, concerned, late, found), **dict(told_by(found, known.facts, db, modes))}
+    facts = {**_rest(known, concerned, late, found), **dict(facts_of(found, known.facts, db, modes))}
     return _bounded(replace(known, facts=facts, schemas=_schemas(known, found)))
 
 

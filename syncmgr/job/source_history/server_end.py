@@ -12,7 +12,7 @@ from typing import Final
 
 from syncmgr.job.position import Position, numbered
 
-HEARTBEAT_PLACES: Final = 1 << 32  # a heartbeat tells the place in its file modulo this
+HEARTBEAT_PLACES: Final = 1 << 32  # a heartbeat has the place in its file modulo this
 
 
 class Quiet(StrEnum):

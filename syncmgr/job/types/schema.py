@@ -108,7 +108,7 @@ class SourceTable:
     """A table of a MySQL server. `charset`: of new text columns without a stated one; None: not known.
 
     `unique`: its unique keys beside the primary one, perhaps some that have gone; `generated`: of its columns;
-    `numbered`: its AUTO_INCREMENT column, "" if there is none; None: not known. No table map tells them, so they are
+    `numbered`: its AUTO_INCREMENT column, "" if there is none; None: not known. No table map has them, so they are
     left out where tables are compared.
     """
 

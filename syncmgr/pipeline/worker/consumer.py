@@ -110,7 +110,7 @@ class Consumer:
             epoch = self._writer.pass_over(ddl.behind)
             self._sent = epoch.number
             self._send(DdlMet(epoch=epoch, said=ddl.said, table=ddl.table))
-            passing(CrashPoint.DDL_TOLD)
+            passing(CrashPoint.DDL_SENT)
             channels = self._answer()
             if channels is not None:
                 passing(CrashPoint.DDL_ANSWERED)
@@ -217,7 +217,7 @@ class Consumer:
         self._sent = epoch.number
         self._cut_end, self._cut_at = self._end, time.monotonic()
         self._send(Staged(epoch=epoch))
-        passing(CrashPoint.EPOCH_TOLD)
+        passing(CrashPoint.EPOCH_SENT)
 
     def _patience(self) -> float:
         """How long to wait for a batch: never past the moment at which an epoch or a report is due. Messages of the

@@ -31,8 +31,9 @@ from syncmgr.pipeline.worker.receiver import Receiver
 from syncmgr.pipeline.worker.segment import disk_error, fsync
 from syncmgr.sources.port import SourceStream
 
-Tell = Callable[[SyncError | None], None]
-OpenSource = Callable[[WorkerPlan, Tell, Callable[[int], None]], SourceStream]  # the last: Asked, from `get` alone
+ReportTrouble = Callable[[SyncError | None], None]
+# The last argument: Asked, from `get` alone.
+OpenSource = Callable[[WorkerPlan, ReportTrouble, Callable[[int], None]], SourceStream]
 
 
 class Pipe:

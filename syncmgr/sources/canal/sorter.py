@@ -10,7 +10,7 @@ from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.objects import untold
+from syncmgr.job.objects import any_reading
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, Ddl
 from syncmgr.sources.canal import packet
@@ -176,7 +176,7 @@ class Sorter:
             return  # the text of a statement whose rows are delivered, too
         self._transactions.end_unsaid()
         default = change.ddlSchemaName or header.schemaName
-        concern = untold.concern(change.sql, default, self._tables)
+        concern = any_reading.concern(change.sql, default, self._tables)
         if concern is not None:
             self.ddl = Ddl(table=concern.tables[0], statement=change.sql, rows_survive=concern.rows_survive)
             self._before_ddl, self._behind_ddl = self._history.position, at

@@ -12,7 +12,7 @@ from typing import Protocol
 from mysqlddl.nodes import Clause
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.objects import untold
+from syncmgr.job.objects import any_reading
 from syncmgr.job.rows.batch import TableChanges
 from syncmgr.job.types.folding import folded_table
 from syncmgr.sources.canal.proto import entry_pb2
@@ -76,7 +76,7 @@ class Synced:
             return
         session = "not ROW in some session"
         if table is None:
-            did = untold.reach(change.sql, change.ddlSchemaName or header.schemaName)
+            did = any_reading.reach(change.sql, change.ddlSchemaName or header.schemaName)
             if did is None:
                 return
             session += f", which has {did}, and that may lead to a table of the job,"

@@ -15,10 +15,10 @@ from mysqlddl import nodes
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.attempts import gathered
 from syncmgr.job.channel.description import Reshaped
-from syncmgr.job.channel.positional import check_told, source_names
+from syncmgr.job.channel.positional import check_reported, source_names
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.following.ddl_statement import not_followed
-from syncmgr.job.objects.untold import doubts
+from syncmgr.job.objects.any_reading import doubts
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.folding import folded_name
@@ -66,7 +66,7 @@ class LearnedTable:
         keys, reads = self._channel.source_keys, [names[name] for name in self._channel.reads]
         gathered(
             [
-                partial(check_told, self._channel.places, keys, source),
+                partial(check_reported, self._channel.places, keys, source),
                 partial(check_exact, source, reads, self._time_zone),
             ]
         )

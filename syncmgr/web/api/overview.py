@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from syncmgr.accounts.user import Privilege, Rights, job, table
-from syncmgr.console.told_texts import without_value
+from syncmgr.console.redaction import without_value
 from syncmgr.errors import Code
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.failure import remedy

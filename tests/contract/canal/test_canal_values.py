@@ -292,7 +292,7 @@ def test_another_charset_is_refused_and_what_is_not_read_stops_the_table(chain: 
 def test_timestamps_come_in_the_zone_of_canals_server(
     mysql_server: MysqlServer, canal: Callable[..., CanalServer]
 ) -> None:
-    """Told the zone, they are the same points of time; the summer times that Shanghai had, too."""
+    """JoinOutcome the zone, they are the same points of time; the summer times that Shanghai had, too."""
     chain = Chain(mysql_server, canal(options=["--tz", "Asia/Shanghai"]))
     with read_twice(chain, "a TIMESTAMP NULL, b TIMESTAMP(6) NULL") as both:
         both.run(

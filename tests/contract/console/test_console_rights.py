@@ -12,7 +12,7 @@ from typing import Final
 import pymysql
 import pytest
 
-from syncmgr.console.told_texts import HIDDEN_JOB, UNTOLD
+from syncmgr.console.redaction import HIDDEN_JOB, HIDDEN_VALUE
 from syncmgr.errors import Code, SyncError
 from syncsql import DropTable
 from tests.support.until import HANG_SECOND
@@ -144,7 +144,7 @@ def test_a_value_of_a_row_is_shown_to_who_may_read_it(console: Running, grant: s
     texts = [told[11], facts["last_error"], facts["behind"]["demo.orders"]["reason"]]
     for text in texts:
         assert text.startswith("Column 'iban' of table 'shop.orders' holds ")
-        assert ("DE12" in text, "34" in text, "4711" in text, UNTOLD in text) == (shown, shown, shown, not shown)
+        assert ("DE12" in text, "34" in text, "4711" in text, HIDDEN_VALUE in text) == (shown, shown, shown, not shown)
 
 
 def test_a_value_of_a_job_that_was_just_forgotten_is_shown_to_nobody_else(console: Running) -> None:
@@ -154,5 +154,5 @@ def test_a_value_of_a_job_that_was_just_forgotten_is_shown_to_nobody_else(consol
     console.frontend.jobs.targets = lambda _: {}  # type: ignore[method-assign]
     console.ask("GRANT SELECT_PRIV ON demo.* TO alice")
     (told,) = console.ask("SHOW SYNC JOB FROM demo", **ALICE)
-    assert UNTOLD in told[11]
+    assert HIDDEN_VALUE in told[11]
     assert "DE12" not in told[11]

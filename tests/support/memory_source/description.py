@@ -57,7 +57,7 @@ class MemoryDescription:
 
     @property
     def can(self) -> frozenset[Can]:
-        return frozenset({Can.READ_ROWS, Can.TELL_TABLES})
+        return frozenset({Can.READ_ROWS, Can.LIST_TABLES})
 
     @property
     def takes_snapshot(self) -> bool:

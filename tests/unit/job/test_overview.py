@@ -12,7 +12,7 @@ from syncmgr.job.freshness import Reading
 from syncmgr.job.overview import (
     LOST,
     Facts,
-    as_told,
+    as_reported,
     lag_second,
     lost_by_stop,
     needs_operator,
@@ -113,7 +113,7 @@ def test_a_stopped_table_is_advised_what_its_job_accepts() -> None:
     assert told(two.failed(PURGED, kind, at=NOW)) == LOST
     assert told(two.on(JobEvent.STOPPED, at=NOW)) is None
     alone = make_job(channels=(stopped,), state=JobState.RUNNING)
-    assert "DROP TABLE" not in str(as_told(alone, overview(alone, Facts(), NOW)).advised)
+    assert "DROP TABLE" not in str(as_reported(alone, overview(alone, Facts(), NOW)).advised)
 
 
 STUCK = SyncError(Code.BACKLOG_STUCK, table="demo.lines", bytes=9, limit=1, reason="a zero date")
@@ -267,13 +267,13 @@ def test_msg_knows_of_a_stopped_table_as_soon_as_status_does(
     """Whoever reads both at once reads the same: the table is stored before its job."""
     fail = None if error is None else fail_msg(error, FailType.RUN_FAIL, at=60.0)
     job = make_job(state=state, fail=fail, channels=(make_channel(), LINES))
-    told = as_told(job, overview(job, Facts(), NOW))
+    told = as_reported(job, overview(job, Facts(), NOW))
     assert (told.fail.code if told.fail else None) == (code.number if code else None), why
     if told.fail is not None and told.fail != fail:
         assert (told.fail.at, "'shop.lines' is no longer read" in told.fail.message) == (STOP.since, True)
-    assert as_told(told, overview(told, Facts(), NOW)) is told
+    assert as_reported(told, overview(told, Facts(), NOW)) is told
     well = make_job(state=state, fail=fail)
-    assert as_told(well, overview(well, Facts(), NOW)) is well
+    assert as_reported(well, overview(well, Facts(), NOW)) is well
 
 
 @pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PAUSED])

@@ -32,7 +32,7 @@ from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.supervision import health
 from syncmgr.pipeline.worker import worker
-from syncmgr.pipeline.worker.worker import OpenSource, Tell
+from syncmgr.pipeline.worker.worker import OpenSource, ReportTrouble
 from tests.support import processes
 from tests.support.fakes import (
     BatchSource,
@@ -149,7 +149,7 @@ def test_every_transaction_reaches_the_lake_once(bench: Bench) -> None:
 class AskingSource(ScriptedSource):
     """Is asked twice while it is read: in second 100, and 10 after the newest that was kept in a life before."""
 
-    def __call__(self, plan: WorkerPlan, trouble: Tell, keep: Callable[[int], None]) -> "OpenedAskingSource":
+    def __call__(self, plan: WorkerPlan, trouble: ReportTrouble, keep: Callable[[int], None]) -> "OpenedAskingSource":
         return OpenedAskingSource(self, plan.start.offset, keep=keep, seconds=[100, plan.asked_until + 10])
 
 

@@ -16,7 +16,7 @@ def test_what_a_source_can_do_is_there(description: SourceDescription, tmp_path:
     """Its rules and its adapter agree: who has seen a capability finds the port of it, and nobody else does."""
     found = source(description, read_bytes(b"", tmp_path / "fe.conf"))
     assert (Can.READ_ROWS in description.can) == (found.rows is not None)
-    assert (Can.TELL_TABLES in description.can) == (found.tables is not None)
+    assert (Can.LIST_TABLES in description.can) == (found.tables is not None)
     assert description.takes_snapshot <= (Can.READ_ROWS in description.can)
 
 

@@ -13,7 +13,7 @@ from mysqlddl import nodes
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import altered
-from syncmgr.job.ddl.following.following import Following, refuse_gone, shows_defaults, table_of, with_untold
+from syncmgr.job.ddl.following.following import Following, refuse_gone, shows_defaults, table_of, with_unlogged
 from syncmgr.job.ddl.following.renaming import rename
 from syncmgr.job.ddl.terms import RefusedError
 
@@ -56,7 +56,7 @@ def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes
         return
     table = job.said.seen.get(table_of(channel))
     if table is not None:
-        channel = replace(channel, source=with_untold(table, channel.source))
+        channel = replace(channel, source=with_unlogged(table, channel.source))
     target = job.rules.describe(channel)
     terms = job.terms(defaults=shows_defaults(channel, target))
     alteration = altered(channel.source, tuple(clauses))

@@ -133,7 +133,7 @@ class Following:
             stored = None if table_of(channel) in self.said.unknown else channel.source
             table = self.said.seen.get(table_of(channel)) or stored
             if table is not None and not channel.history.source_dropped:
-                yield with_untold(table, channel.source)
+                yield with_unlogged(table, channel.source)
 
     def names(self, channel: ChannelDescription, table: Table) -> bool:
         return self.is_named(channel.source, table)
@@ -167,8 +167,8 @@ def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:
     return (now.source.generated, now.source.numbered) != (before.source.generated, before.source.numbered)
 
 
-def with_untold(seen: SourceTable, known: SourceTable) -> SourceTable:
-    """With what rows do not tell."""
+def with_unlogged(seen: SourceTable, known: SourceTable) -> SourceTable:
+    """With what rows do not show."""
     seen = replace(seen, charset=known.charset, unique=known.unique)
     return replace(seen, generated=known.generated, numbered=known.numbered)
 

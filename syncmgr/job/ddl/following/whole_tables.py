@@ -47,8 +47,9 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     emptied = EmptyTable() in job.changes.get(channel.token, ())
     target = job.rules.describe(channel)
     terms = replace(job.terms(defaults=True), empty=True, emptied=emptied)
-    untold = statement.like is not None
-    source = replace(channel.source, charset=charset, generated=None if untold else (), numbered=None if untold else "")
+    is_copy_of_another = statement.like is not None  # whose columns the statement does not name
+    generated, numbered = (None, None) if is_copy_of_another else ((), "")
+    source = replace(channel.source, charset=charset, generated=generated, numbered=numbered)
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
     job.take(

@@ -15,7 +15,7 @@ from syncmgr.job.types.schema import IDENTIFIERS, TEXT, SourceColumn, SourceTabl
 from syncmgr.job.types.target import parse_type
 
 UNICODE: Final = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii"})
-UNTOLD: Final = frozenset({"vector", *IDENTIFIERS})  # canal's parser ends at the first vector
+UNPARSED: Final = frozenset({"vector", *IDENTIFIERS})  # canal's parser ends at the first vector
 TEXT_TARGETS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
@@ -24,7 +24,7 @@ def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
 
     `time_zone`: that of canal's server, None if not given.
     """
-    if column.type in UNTOLD or not has_arrow_type(column):
+    if column.type in UNPARSED or not has_arrow_type(column):
         return f"canal does not report values of the type {column.type}"
     if column.type in TEXT and column.charset is not None and column.charset not in UNICODE:
         return f"its charset is {column.charset}, and canal reads every text as UTF-8; convert it to utf8mb4"

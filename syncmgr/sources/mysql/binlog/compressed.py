@@ -15,7 +15,7 @@ from syncmgr.sources.mysql.inflation import inflate
 from syncmgr.sources.mysql.wire import Cursor, MalformedEventError, OversizeError
 
 ZSTD: Final = 0
-UNTOLD: Final = -1  # the plain size in zstd's own header
+UNKNOWN_SIZE: Final = -1  # the plain size in zstd's own header
 AT_ONCE: Final = 16 << 20  # bytes of a plain transaction that is unpacked whole; a larger one in pieces
 PIECE: Final = 4 << 20
 LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # after the first byte of a length
@@ -44,12 +44,12 @@ def payload(event: bytes, most_event: int, most: int) -> Iterator[Inner]:
         raise MalformedEventError("a compressed transaction of no size")
     if size > most:
         raise OversizeError(f"a transaction of {size} bytes; max_source_transaction_bytes is {most}")
-    if _told_size(body) not in {UNTOLD, size}:
+    if _declared_size(body) not in {UNKNOWN_SIZE, size}:
         raise MalformedEventError(_WRONG_SIZE)
     return _whole(_unpacked(body, size)) if size <= AT_ONCE else _in_pieces(body, size, most_event)
 
 
-def _told_size(body: memoryview) -> int:
+def _declared_size(body: memoryview) -> int:
     """The size for which zstandard would allocate memory."""
     try:
         return zstandard.frame_content_size(body)

@@ -76,7 +76,7 @@ def _wanted(table_map: TableMap, schema: SourceTable, name: str, address: str, *
         raise changed((table_map.db, table_map.name), f"column '{name}' is gone")
     place = schema.columns.index(column)
     if not supported(column, table_map.fields[place]):
-        reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
+        reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not report"
         raise SyncError(Code.SOURCE_UNSUPPORTED, address=address, reason=reason, table=table_map.label)
     return WantedCells(place=place, column=column, name=name, key=key)
 

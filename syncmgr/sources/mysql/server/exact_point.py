@@ -158,7 +158,7 @@ def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
 
 
 def _refuse_hidden(address: MysqlAddress, connection: Connection, tables: Sequence[Table]) -> None:
-    """A table without SELECT has no engine to see, and the grant of its lock is told along with it."""
+    """A table without SELECT has no engine to see, and the grant of its lock is reported along with it."""
     hidden = unreadable(connection, tables)
     if hidden:
         locks = unlockable(address, connection, tables)

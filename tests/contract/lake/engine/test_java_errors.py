@@ -7,7 +7,7 @@ import pyspark
 import pytest
 from py4j.java_gateway import JavaGateway
 
-from syncmgr.console.told_texts import without_value
+from syncmgr.console.redaction import without_value
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.commit.rows import value_error
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, asked, text_of

@@ -6,7 +6,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn
-from syncmgr.job.channel.positional import check_told, plan_positional, source_names, untold
+from syncmgr.job.channel.positional import check_reported, plan_positional, source_names, without_columns
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetType
 from syncmgr.lake.target.target_types import iceberg_type
 from tests.unit.job.factories import make_target
@@ -92,7 +92,7 @@ def test_a_not_null_column_must_be_filled() -> None:
 
 def test_nothing_is_known_before_the_first_rows() -> None:
     """A stored channel has no source columns until canal has told them."""
-    assert untold(plan()).source.columns == ()
+    assert without_columns(plan()).source.columns == ()
     assert [column.name for column in plan().source.columns] == ["id", "status", "amount"]
 
 
@@ -116,9 +116,9 @@ def test_a_list_must_name_every_source_column() -> None:
 def test_what_rows_tell_is_held_against_the_target(why: str, columns: tuple[SourceColumn, ...], code: Code) -> None:
     """The rules of CREATE SYNC hold, only later; two source rows never share a target key."""
     places = plan().places
-    check_told(places, ("id",), told(ID, STATUS, AMOUNT))
+    check_reported(places, ("id",), told(ID, STATUS, AMOUNT))
     with pytest.raises(SyncError) as raised:
-        check_told(places, ("id",), told(*columns))
+        check_reported(places, ("id",), told(*columns))
     assert raised.value.code is code, why
 
 
@@ -126,7 +126,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
     """An operator who has to create the job again mends it in one round."""
     columns = (replace(ID, key=0), replace(STATUS, length=17), replace(AMOUNT, precision=30))
     with pytest.raises(SyncError) as raised:
-        check_told(plan().places, ("id",), told(*columns))
+        check_reported(plan().places, ("id",), told(*columns))
     assert raised.value.code is Code.NO_CHANNEL_KEY
     assert "has no primary key" in str(raised.value)
     assert [name in str(raised.value) for name in ("'shop.orders.state'", "'shop.orders.sum'")] == [True, True]
@@ -134,7 +134,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 
 def test_rows_are_appended_without_a_key() -> None:
     """A target without a key needs none in the source."""
-    check_told(plan().places, (), told(replace(ID, key=0), STATUS, AMOUNT))
+    check_reported(plan().places, (), told(replace(ID, key=0), STATUS, AMOUNT))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from syncmgr.console.told_texts import without_value
+from syncmgr.console.redaction import without_value
 from syncmgr.errors import Code
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit, LastCommit

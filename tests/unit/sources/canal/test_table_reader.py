@@ -6,7 +6,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import Reshaped
-from syncmgr.job.objects.untold import concern
+from syncmgr.job.objects.any_reading import concern
 from syncmgr.sources.canal.synced import Altered
 from syncmgr.sources.canal.table_reader import LearnedTable
 from tests.contract.canal_reader import channel

@@ -54,7 +54,7 @@ class ExecutedGtids:
         self._last = "" if last is None or not last.gtid else str(last.elsewhere())
 
     def begins_at(self, file: str, offset: int) -> None:
-        """Where the transaction begins whose GTID event was told last."""
+        """Where the transaction begins whose GTID event came last."""
         self._begin = self._begin._replace(file=file, offset=offset)
 
     def open_nameless(self, event: bytes) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.channel.positional import plan_positional, untold
+from syncmgr.job.channel.positional import plan_positional, without_columns
 from syncmgr.job.types.column_type import source_column
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetType
 from syncmgr.sources.canal.values.canal_text import caveats, check_exact, refusal
@@ -88,9 +88,9 @@ def test_create_sync_warns_of_what_canal_does_not_tell() -> None:
     """Of charsets where text may come, of JSON where JSON comes, of rows that come twice where there is no key, of
     nothing else; known before any row.
     """
-    assert caveats(untold(channel("id", id="INT", at="DATETIME", raw="BINARY"))) == ()
-    text, document = caveats(untold(channel("id", id="INT", a="STRING", b="VARCHAR", c="JSON")))
-    [twice] = caveats(untold(channel(id="INT")))
+    assert caveats(without_columns(channel("id", id="INT", at="DATETIME", raw="BINARY"))) == ()
+    text, document = caveats(without_columns(channel("id", id="INT", a="STRING", b="VARCHAR", c="JSON")))
+    [twice] = caveats(without_columns(channel(id="INT")))
     assert "the target of 'shop.orders' has no key" in twice
     assert "source columns of a, b must be utf8mb4" in text
     assert "'shop.orders'" in text

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from syncmgr.console.told_texts import HIDDEN_JOB, UNTOLD, naming_no_job, quotes_value, without_value
+from syncmgr.console.redaction import HIDDEN_JOB, HIDDEN_VALUE, naming_no_job, quotes_value, without_value
 from syncmgr.errors import Code, SyncError
 
 SECRET = "DE12\n', which the target cannot hold: \""
@@ -29,7 +29,7 @@ def test_what_quotes_a_row_is_cut(error: SyncError) -> None:
         cut = without_value(text)
         assert quotes_value(text)
         assert isinstance(cut, str)
-        assert ("DE12" in cut, UNTOLD in cut, cut[:20]) == (False, True, text[:20])
+        assert ("DE12" in cut, HIDDEN_VALUE in cut, cut[:20]) == (False, True, text[:20])
     assert json.loads(str(without_value(status)))["behind"]["t"]["epochs"] == 3
 
 

@@ -29,7 +29,7 @@ from syncmgr.job.objects.surroundings import (
 )
 
 
-def told_by(found: Shaping, facts: Mapping[Table, Fact], db: str, modes: Modes) -> Iterator[tuple[Table, Fact]]:
+def facts_of(found: Shaping, facts: Mapping[Table, Fact], db: str, modes: Modes) -> Iterator[tuple[Table, Fact]]:
     """As far as its text says all. `facts`: before it; `db`: of names without one."""
     match found.kind:
         case ShapeKind.TABLE if found.gone:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncmgr.job.objects.untold import concern, doubts
+from syncmgr.job.objects.any_reading import concern, doubts
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 TABLE = SourceTable(

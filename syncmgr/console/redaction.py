@@ -1,7 +1,7 @@
 """Texts of jobs, as far as an account may read them.
 
 Owns: which words of an error name a job, and what stands in place of them and of values of rows.
-Must not know: rights; it is told what is hidden.
+Must not know: rights; callers say what is hidden.
 """
 
 import json
@@ -12,18 +12,18 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.quotation import quotation
 
 HIDDEN_JOB: Final = "(one that you may not see)"
-UNTOLD: Final = "(shown to users with SELECT_PRIV on every target of the job)"
+HIDDEN_VALUE: Final = "(shown to users with SELECT_PRIV on every target of the job)"
 NAMING: Final = frozenset({Code.TARGET_IN_USE, Code.TABLE_BUSY, Code.COLUMN_BUSY, Code.CANAL_IN_USE})
 
 
 def naming_no_job(error: SyncError, hidden: Collection[str]) -> SyncError:
-    """The error without the names of these jobs, which are told as db.job."""
-    told = dict(error.context)
-    if told.get("job") in hidden:
-        told["job"] = HIDDEN_JOB
-    if isinstance(reader := told.get("reader"), str):
-        told["reader"] = text_naming_no_job(reader, hidden)
-    return SyncError(error.code, more=error.more, **told)
+    """The error without the names of these jobs, which are given as db.job."""
+    context = dict(error.context)
+    if context.get("job") in hidden:
+        context["job"] = HIDDEN_JOB
+    if isinstance(reader := context.get("reader"), str):
+        context["reader"] = text_naming_no_job(reader, hidden)
+    return SyncError(error.code, more=error.more, **context)
 
 
 def text_naming_no_job(text: str, hidden: Collection[str]) -> str:
@@ -53,7 +53,7 @@ def without_value(cell: object) -> object:
 
 def _cut(text: str) -> str:
     at = quotation(text)
-    return text if at is None else f"{text[:at]}{UNTOLD}"
+    return text if at is None else f"{text[:at]}{HIDDEN_VALUE}"
 
 
 def _cleared(facts: Any) -> Any:  # noqa: ANN401 - whatever JSON has
