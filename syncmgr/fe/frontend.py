@@ -97,7 +97,7 @@ class Frontend:
         self.history = History(store, self.jobs, self.lake.tables, checks)
         self._scheduler = self._scheduled(upkeep, retained)
         self.alerts = Alerts(settings, store.alerts)
-        limits = console_limits(settings, most_connections=_room_for_clients(settings, files))
+        limits = console_limits(settings, files)
         self._doors = Doors(self, self.users, settings, limits, self._measuring().sample, self.alerts.heard)
 
     def _jobs(self, upkeep: TargetUpkeep, sources: Sources, retained: RetainedBinlogs, runs: Runs) -> Jobs:
@@ -205,18 +205,6 @@ def _logs_of(settings: Settings) -> log_files.AuditState:
     log_files.set_audit(on=settings.text("audit_log") != "OFF")
     log_output.append_only()
     return log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
-
-
-def _room_for_clients(settings: Settings, files: int) -> int:
-    """How many connections there are files for."""
-    room, wanted = open_files.for_clients(files), settings.number("max_connections")
-    if room < wanted:
-        log_files.announce(
-            f"the console accepts {room} connections instead of max_connections = {wanted}: this process may have "
-            f"{files} files open; raise its hard limit to {2 * wanted} (ulimit -Hn, or LimitNOFILE of systemd)",
-            logging.WARNING,
-        )
-    return room
 
 
 def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:

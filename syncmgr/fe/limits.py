@@ -9,6 +9,7 @@ from dataclasses import replace
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.console import limits as console
+from syncmgr.host import open_files
 from syncmgr.job.backoff import COMMIT, Retry
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.rows.dead_letter import DeadLetterBounds
@@ -40,10 +41,10 @@ def retry_of(settings: JobSettings) -> Retry:
     return replace(COMMIT, times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
 
 
-def console_limits(settings: Settings, *, most_connections: int) -> console.Limits:
-    """`most_connections`: for which there are files."""
+def console_limits(settings: Settings, files: int) -> console.Limits:
+    """`files`: how many the process may have open."""
     return console.Limits(
-        max_connections=min(settings.number("max_connections"), most_connections),
+        max_connections=open_files.for_clients(files, settings.number("max_connections")),
         max_packet=settings.number("max_allowed_packet"),
         max_statement=settings.number("max_statement_bytes"),
         max_query=settings.number("max_query_bytes"),

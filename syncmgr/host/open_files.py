@@ -4,9 +4,12 @@ Owns: that the limit is as high as the machine's owner permits, and the part of 
 Must not know: what is opened.
 """
 
+import logging
 import resource
 from contextlib import suppress
 from typing import Final
+
+from syncmgr.host import log_files
 
 WANTED: Final = 1 << 16
 
@@ -24,6 +27,15 @@ def raised() -> int:
     return WANTED if now == resource.RLIM_INFINITY else now
 
 
-def for_clients(limit: int) -> int:
-    """Jobs and commits need the rest: without it they stop."""
-    return limit // 2
+def for_clients(limit: int, wanted: int) -> int:
+    """How many connections there may be, of those that max_connections permits. Jobs and commits need the rest of the
+    files: without it they stop.
+    """
+    room = limit // 2
+    if room < wanted:
+        log_files.announce(
+            f"the console accepts {room} connections instead of max_connections = {wanted}: this process may have "
+            f"{limit} files open; raise its hard limit to {2 * wanted} (ulimit -Hn, or LimitNOFILE of systemd)",
+            logging.WARNING,
+        )
+    return min(room, wanted)
