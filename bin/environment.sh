@@ -192,8 +192,8 @@ need_both_servers() {
   fi
 }
 
-# A PostgreSQL server, for the tests. Its package would make a cluster and start it, and is told not to; what cannot be had
-# is told, and its tests are skipped.
+# A PostgreSQL server, for the tests. Its package would make a cluster and start it, which is prevented; what cannot be
+# installed is reported, and its tests are skipped.
 need_postgresql() {
   has_postgresql || (install_postgresql) || say "there is no PostgreSQL server, so that its tests are skipped"
 }
@@ -228,7 +228,7 @@ need_rest_catalog() {
     one_at_a_time "$PROJECT/tests/bin/install-rest" "$PRIVATE/rest"
 }
 
-# Drivers of other languages, for the tests. What cannot be had is told, and its tests are skipped.
+# Drivers of other languages, for the tests. What cannot be installed is reported, and its tests are skipped.
 need_clients() {
   export SYNCMGR_CLIENTS=$PRIVATE/clients
   export PYTHON

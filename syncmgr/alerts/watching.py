@@ -1,7 +1,7 @@
 """From samples to incidents.
 
 Owns: what is remembered between two samples.
-Must not know: the rules, who is told, who measures.
+Must not know: the rules, who is notified, who measures.
 """
 
 import logging

@@ -272,7 +272,7 @@ class AuditFile(Protocol):
 
 
 class Alerts(Protocol):
-    """What operators are told without asking."""
+    """What operators are notified of."""
 
     def rows(self) -> Sequence[tuple[str | None, ...]]:
         """Id, Event, Job, Subject, State, Text, Advice, FiredAt, ResolvedAt, SentAt, Failure: the newest first."""

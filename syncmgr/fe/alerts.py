@@ -1,6 +1,6 @@
 """The alerts of a frontend, put together.
 
-Owns: which settings say who is told, and when.
+Owns: which settings say who is notified, and when.
 Must not know: what an alert is.
 """
 

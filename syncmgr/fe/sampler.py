@@ -30,7 +30,7 @@ class Sampler:
     """start() and stop() once each. No client causes a measurement."""
 
     def __init__(self, measure: Callable[[], Sample], heard: Callable[[Sample], None]) -> None:
-        """`heard`: is told of each sample, in the thread that measures."""
+        """`heard`: gets each sample, in the thread that measures."""
         self._measure, self._heard = measure, heard
         self._last: Sample | None = None
         self._stopping = threading.Event()

@@ -39,8 +39,8 @@ class JobLedger:
         labels: Mapping[str, str] = MappingProxyType({}),
         observe: Callable[[float | None, float, float], None] = lambda *_: None,
     ) -> None:
-        """`name` of the job and `labels` of its source tables, by channel token: for the log. `observe`: is told of
-        each commit when its intent was stored (None: by an earlier process), its source time, and when it was stored.
+        """`name` of the job and `labels` of its source tables, by channel token: for the log. `observe`: gets, of
+        each commit, when its intent was stored (None: by an earlier process), its source time, and when it was stored.
         """
         self._store = store
         self._job_id = job_id

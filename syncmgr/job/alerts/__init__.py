@@ -1,1 +1,1 @@
-"""What operators are told without asking: which conditions are alerts, and what is sent of them."""
+"""What operators are notified of: which conditions are alerts, and what is sent of them."""

@@ -1,7 +1,7 @@
 """Which conditions of a sample are alerts.
 
 Owns: the events, when each begins and ends, the words that are sent of it.
-Must not know: who is told, how, what was told before. Times are unix seconds.
+Must not know: who is notified, how, what was sent before. Times are unix seconds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class AlertKey:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
     """Something that is the case. `error`: its number, if it has one. `for_second`: how long it must last before
-    anybody is told.
+    anyone is notified.
     """
 
     key: AlertKey

@@ -4,7 +4,7 @@ Owns: their names in Spark's plans, in groups, and in SQL.
 Must not know: what they cost beside each other, when the lists are asked.
 
 Expressions run in the JVM in which all jobs commit, so this says what may, not what may not: a function of a later
-Spark is refused until somebody has looked at it. Each takes time, and returns a value, that grows only with the values
+Spark is refused until it has been reviewed. Each takes time, and returns a value, that grows only with the values
 that it reads, or has a rule of its own in `expression_bounds`.
 """
 

@@ -57,7 +57,7 @@ class TableChanges(Protocol):
 class Ddl:
     """A DDL statement on a subscribed table, met right after the batch's `end`.
 
-    `said`: what is known of it, if the source can follow it; the source gives nothing more until it is told how to go
+    `said`: what is known of it, if the source can follow it; the source gives nothing more until it learns how to go
     on. `behind`: the position after it.
     """
 

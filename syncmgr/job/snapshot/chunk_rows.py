@@ -110,7 +110,7 @@ class ChunkRead:
 
 
 class ChunkReader(Protocol):
-    """Reads chunks. From any thread. Each call queries the server anew."""
+    """Reads chunks. From any thread. Each call queries the server again."""
 
     def read(self, chunk: ChunkRows, sink: RowSink | None) -> ChunkRead:
         """None: only dead letters are wanted. Raises the errors of the source, SOURCE_VALUE, OSError; INTERRUPTED if it

@@ -156,8 +156,8 @@ def _exact(column: FilledColumn, types: Mapping[str, str], channel: ChannelCommi
 
 
 def _changed_type(field: Field, what: str, channel: ChannelCommit, value: str | None = None) -> SyncError:
-    """CREATE SYNC compared the types: another engine has changed this one since. `value`: of a row; it is told last, as
-    not everyone may read it.
+    """CREATE SYNC compared the types: another engine has changed this one since. `value`: of a row; the message ends
+    with it, as not everyone may read it.
     """
     name = channel.db, channel.table
     reason = (

@@ -105,7 +105,7 @@ class Session:
             jvm.forget()
 
     def _watch(self, process: launch.Jvm, spark: SparkSession) -> None:
-        """A master that was started anew knows nothing of the session, and gives it no executors ever again."""
+        """A master that was restarted knows nothing of the session, and gives it no executors ever again."""
         waited = 0
         while process.poll() is None and not self._stopping.wait(LOOK_SECOND):
             with suppress(*jvm.JAVA_ERRORS):

@@ -153,7 +153,7 @@ class ChunkReading:
 
     def _commit_exact(self, commit: ChannelCommit, plan: ChunkPlan) -> ChannelCommitted | None:
         """All rows of a table without a key, in one commit. Each read has an id and a point of its own, stored before
-        its commit; the table says which read it has, whatever its catalog answered. None: the load begins anew.
+        its commit; the table says which read it has, whatever its catalog answered. None: the load begins again.
         """
         assert commit.chunk is not None
         read = uuid4().hex[:12]
@@ -171,7 +171,7 @@ class ChunkReading:
 
     def _pair(self, commit: ChannelCommit, plan: ChunkPlan, read: str | None) -> bool:
         """A read is in the table already: what follows it begins at its point. False: that is not known, or the binlog
-        was read beyond it while the table was left out, so that changes would be missing: the load begins anew.
+        was read beyond it while the table was left out, so that changes would be missing: the load begins again.
         """
         paired = plan.paired(read, since=self.held.start)
         if paired is not None:

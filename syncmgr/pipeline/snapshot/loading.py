@@ -84,7 +84,7 @@ class Loading:
             raise mildest(failed.values())
 
     def _read(self, wanted: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:
-        """Once more those whose load has begun anew."""
+        """Once more those whose load has begun again."""
         while wanted and not (ending.is_set() or self._chunks.gives_up):
             self._plan(wanted, failed, ending)
             self.fail({token: self._why(token, error) for token, error in failed.items()})  # the others may take hours

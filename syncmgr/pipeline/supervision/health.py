@@ -75,7 +75,7 @@ class Health:
             self.tell(None)
 
     def read(self) -> None:
-        """Rows that were there before are in the lake: old errors are past, which no worker may tell for hours."""
+        """Rows that were there before are in the lake: old errors are past, and no worker may report that for hours."""
         self.heard()
         self.mended()
         self.tend()
