@@ -30,7 +30,7 @@ def told(what: str, folder: Path) -> Iterator[None]:
 
 def _reason(error: Exception, folder: Path) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        cure = "; run it as the user of the frontend, to whom its folders belong"
+        cure = "; run it as the user of the frontend, who owns its folders"
         at = error.filename if error.filename2 is None else error.filename2
         return f"'{at}': {error.strerror}{cure if isinstance(error, PermissionError) else ''}"
     first = str(error).splitlines()[0]

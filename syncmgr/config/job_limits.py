@@ -287,7 +287,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         16 * MiB,
         "bytes",
         "Staged rows of an epoch or chunk that travel in memory with the tasks of a Spark cluster; more of them go "
-        "through files beside the table's. Spark sends a task in one message of spark.rpc.message.maxSize, 128 MiB.",
+        "through files next to the table's. Spark sends a task in one message of spark.rpc.message.maxSize, 128 MiB.",
         between(0, 64 * MiB),
         mutable=True,
     ),

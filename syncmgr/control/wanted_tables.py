@@ -210,7 +210,7 @@ def _left_out(wanted: SyncRequest, tables: Iterable[str]) -> str:
     rest = "; FROM one of them INTO a target of another name, which exists, takes it"
     if wanted.source.joins:
         return f"; ALTER SYNC JOB ... DROP TABLE leaves out what a pattern of the job means{rest}"
-    return f"; write EXCLUDE ({', '.join(tables)}) behind the pattern{rest}"
+    return f"; write EXCLUDE ({', '.join(tables)}) after the pattern{rest}"
 
 
 def _refuse_servers_own(wanted: SyncRequest) -> None:

@@ -277,7 +277,7 @@ MODIFY COLUMN column COMMENT 'text'
 COMMENT = 'text'
 SET ("key" = "value", ...)
 ENABLE FEATURE 'BATCH_DELETE'""",
-        says=f"""Changes a table beside the jobs that fill it, while they run; all clauses at once, and no row is
+        says=f"""Changes a table alongside the jobs that fill it, while they run; all clauses at once, and no row is
 rewritten. Columns that a job fills are neither dropped nor renamed; any column but those of the key and of partitions
 may get a wider type. Older rows show NULL in a new column. SET takes {", ".join(f'"{name}"' for name in SETTABLE)}.
 ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""",

@@ -202,7 +202,7 @@ def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> I
 
 
 def _numbered(known: str | None, columns: Sequence[Column]) -> str | None:
-    """The AUTO_INCREMENT column behind the statement, of which there is one at most."""
+    """The AUTO_INCREMENT column after the statement, of which there is one at most."""
     told = next((c.now.name for c in columns if c.definition is not None and c.definition.numbered), None)
     if told is not None or not known:
         return known if told is None else told

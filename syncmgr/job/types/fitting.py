@@ -42,7 +42,7 @@ class Fit(StrEnum):
 
 
 def fit(source: SourceColumn, target: TargetType) -> tuple[Fit, str]:
-    """And why it is not WHOLE."""
+    """How many of the values fit; if not all, why."""
     reason = fits(source, target)
     if reason is None:
         return Fit.WHOLE, ""

@@ -23,7 +23,7 @@ class Ending(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _AnyOf:
-    """Two such requests."""
+    """Either of two requests to end."""
 
     one: Ending
     other: Ending

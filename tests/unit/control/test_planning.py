@@ -560,6 +560,6 @@ def test_all_tables_whose_names_the_lake_cannot_have_are_named_at_once() -> None
     with pytest.raises(SyncError, match=r"it must not contain '/'") as raised:
         house.planner().plan(wanted(whole()))
     assert raised.value.code is Code.BAD_NAME
-    assert "write EXCLUDE (`shop`.`a.b`, `shop`.`c/d`) behind the pattern" in str(raised.value)
+    assert "write EXCLUDE (`shop`.`a.b`, `shop`.`c/d`) after the pattern" in str(raised.value)
     plan = house.planner().plan(wanted(whole("a.b", "c/d")))
     assert [channel.source.name for channel in plan.channels] == ["lines", "orders"]
