@@ -65,7 +65,7 @@ class Jobs(Protocol):
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None, and of these JobIds alone."""
         ...
 
-    def samples(self, db: str | None) -> Sequence[JobSample]:
+    def samples(self, db: str | None, ids: Collection[str] | None = None) -> Sequence[JobSample]:
         """The same jobs in figures."""
         ...
 

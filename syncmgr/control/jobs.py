@@ -305,13 +305,11 @@ class Jobs:
         if they are given.
         The lake is not queried, since it may be unavailable.
         """
-        wanted = self._store.jobs.all(db) if ids is None else _with_ids(self._store, db, ids)
-        return [shown.row for shown in self._showing.shown(sorted(wanted, key=cancelled_last))]
+        return [shown.row for shown in self._showing.shown(_listed(self._store, db, ids))]
 
-    def samples(self, db: str | None = None) -> list[JobSample]:
-        """What metrics say of the jobs of a database, or of all; those that were cancelled come last."""
-        jobs = sorted(self._store.jobs.all(db), key=cancelled_last)
-        return list(self._showing.samples(jobs))
+    def samples(self, db: str | None = None, ids: Collection[str] | None = None) -> list[JobSample]:
+        """What metrics say of the same jobs."""
+        return list(self._showing.samples(_listed(self._store, db, ids)))
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
@@ -319,7 +317,7 @@ class Jobs:
 
     def targets(self, ids: Collection[str]) -> dict[str, tuple[tuple[str, str], ...]]:
         """Database and table of the targets of these jobs, by JobId."""
-        wanted = _with_ids(self._store, None, ids)
+        wanted = _listed(self._store, None, ids)
         return {str(job.id): tuple((each.target_db, each.target) for each in job.channels) for job in wanted}
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
@@ -366,8 +364,12 @@ class Jobs:
         return job
 
 
-def _with_ids(store: Store, db: str | None, ids: Collection[str]) -> list[SyncJob]:
-    return store.jobs.of([each.id for each in store.jobs.labels(db) if str(each.id) in ids])
+def _listed(store: Store, db: str | None, ids: Collection[str] | None) -> list[SyncJob]:
+    """Cancelled ones last."""
+    if ids is None:
+        return sorted(store.jobs.all(db), key=cancelled_last)
+    wanted = [each.id for each in store.jobs.labels(db) if str(each.id) in ids]
+    return sorted(store.jobs.of(wanted), key=cancelled_last)
 
 
 def _wanted_tables(

@@ -4,14 +4,14 @@ Owns: which privilege each call of the port needs, and what is left out of an an
 Must not know: statements, sessions, how rights are granted.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import syncsql
-from syncmgr.accounts.user import Privilege, Scope, database, job, table
+from syncmgr.accounts.user import Privilege, Rights, Scope, database, job, table
 from syncmgr.console.authorization.access import Access
 from syncmgr.console.ports import Jobs
 from syncmgr.console.redaction import NAMING, naming_no_job, quotes_value, text_naming_no_job, without_value
@@ -165,11 +165,8 @@ class AuthorizedJobs:
         return self._jobs.stop(name, db)
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
-        rights = self._access.rights
-        if rights.is_admin:
-            return self._jobs.show(db, ids)
-        seen = {job_id for job_id, name in self._jobs.names(db).items() if rights.sees(job(*name))}
-        return self.readable([row for row in self._jobs.show(db, seen) if row[0] in seen])
+        rows = self._jobs.show(db, _seen(self.names, self._access.rights, db, ids))
+        return rows if self._access.rights.is_admin else self.readable(rows)
 
     def readable(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Rows that begin with the id of a job, without values of its rows for users who could not read those in its
@@ -181,10 +178,9 @@ class AuthorizedJobs:
         hidden = quoting - {each for each, them in targets.items() if all(may(select, table(*one)) for one in them)}
         return [_without_values(row) if str(row[0]) in hidden else row for row in rows]
 
-    def samples(self, db: str | None) -> list[JobSample]:
+    def samples(self, db: str | None, ids: Collection[str] | None = None) -> Sequence[JobSample]:
         """They have no values of rows."""
-        rights = self._access.rights
-        return [each for each in self._jobs.samples(db) if rights.is_admin or rights.sees(job(each.db, each.name))]
+        return self._jobs.samples(db, _seen(self.names, self._access.rights, db, ids))
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         rights = self._access.rights
@@ -204,6 +200,15 @@ class AuthorizedJobs:
         home = name.db or db
         if home is not None and not self._access.rights.sees(job(home, name.name)):
             raise SyncError(Code.UNKNOWN_JOB, job=name.name, db=home)
+
+
+def _seen(
+    names: Callable[[str | None], Collection[str]], rights: Rights, db: str | None, ids: Collection[str] | None
+) -> Collection[str] | None:
+    """Other jobs are not even looked at: their number would show in the time. `names`: of those that are seen."""
+    if rights.is_admin:
+        return ids
+    return {job_id for job_id in names(db) if ids is None or job_id in ids}
 
 
 def _drops(properties: Iterable[Property]) -> bool:

@@ -110,7 +110,7 @@ class FakeJobs:
         shown = [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]
         return [row for row in shown if ids is None or row[0] in ids]
 
-    def samples(self, db: str | None) -> list[JobSample]:
+    def samples(self, db: str | None, ids: Collection[str] | None = None) -> list[JobSample]:
         return []
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
