@@ -105,7 +105,7 @@ STATEMENTS: Final[list[Case]] = [
     ("SHOW SYNC JOB LIMIT x", Code.SYNTAX, "expected a number of rows near 'x'"),
     ("INSERT INTO bad.spare VALUES (1)", Code.SYNTAX, "rows come from sync jobs alone"),
     ("DELETE FROM bad.spare", Code.SYNTAX, "rows come from sync jobs alone"),
-    ("ALTER TABLE bad.spare ADD COLUMN x INT", Code.SYNTAX, "there is no ALTER"),
+    ("ALTER TABLE bad.spare CHANGE id x INT", Code.SYNTAX, "there is no CHANGE"),
     (
         "SELECT CAST('abc' AS INT) FROM bad.spare RIGHT JOIN (SELECT 1) t ON 1 = 1",
         Code.WRONG_TEXT_OF_VALUE,
