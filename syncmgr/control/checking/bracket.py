@@ -46,10 +46,11 @@ class WatchedRuns(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bracket:
-    """Of one table. `stopped`: nobody wants it any more. `wait_second`: for a commit."""
+    """Of one table. `now`: as it is now. `stopped`: nobody wants it any more. `wait_second`: for a commit."""
 
     job_id: JobId
     table: ComparedTable
+    now: Callable[[], ComparedTable]
     server: CheckedServer
     runs: WatchedRuns
     stopped: threading.Event
@@ -60,7 +61,7 @@ class Bracket:
 
         The source is asked when it shows all that was committed when the watch began, and the target when everything
         up to the end of the source's answer is committed: so the answer of the source is of a place between both.
-        Raises UnsteadyError, AlteredError, INTERRUPTED.
+        Raises UnsteadyError, AlteredError, INTERRUPTED, CHECK_REFUSED, CHECK_BROKEN.
         """
         run, witness = self.runs.run(self.job_id), self.runs.witness(self.job_id)
         if run is None or witness is None:
@@ -68,12 +69,14 @@ class Bracket:
         channel = self.table.channel
         with witness.watching(channel.token, [column.name for column in self.table.key_sources]) as watch:
             self._refuse_unsteady(run, witness, watch)
+            self._refuse_altered()
             start = self._committed(witness)
             self.server.settle(channel, start)
             of_source = there()
             self._await(self.server.end(), start, run, witness, watch)
             of_target = here()
             self._refuse_unsteady(run, witness, watch)
+            self._refuse_altered()
             return of_source, of_target, watch.touched
 
     def _refuse_unsteady(self, run: LiveRun, witness: Witness, watch: Watch) -> None:
@@ -87,6 +90,11 @@ class Bracket:
         if run.recovers() or standing is None or standing.state is not ChannelState.STREAMING:
             state = "unknown" if standing is None else standing.state
             raise UnsteadyError(f"its state is {state}")
+
+    def _refuse_altered(self) -> None:
+        """By a statement that was followed since the last questions, or ALTER."""
+        if not self.table.is_still(self.now()):
+            raise AlteredError
 
     def _committed(self, witness: Witness) -> Position:
         """Everything up to there is in the target."""

@@ -225,11 +225,20 @@ class _Running:
     def _run_table(self, record: CheckedTable) -> None:
         server = self._servers[record.job.id]
 
-        def bracket(table: ComparedTable) -> Bracket:
-            return Bracket(job_id=record.job.id, table=table, server=server, runs=self._checks, stopped=self._stopped)
+        def described() -> ComparedTable:
+            return self._checks.described(record)
 
-        described = self._checks.described
-        TableCheck(record, self._check.options, lambda: described(record), bracket, self._asked, self._stopped).run()
+        def bracket(table: ComparedTable) -> Bracket:
+            return Bracket(
+                job_id=record.job.id,
+                table=table,
+                now=described,
+                server=server,
+                runs=self._checks,
+                stopped=self._stopped,
+            )
+
+        TableCheck(record, self._check.options, described, bracket, self._asked, self._stopped).run()
         log.info("check %d of %s: %s", self._check.id, record.channel.label, record.told)
 
     def _asked(self, sql: str) -> list[tuple[Any, ...]]:

@@ -58,6 +58,14 @@ class ComparedTable:
     key_sources: tuple[SourceColumn, ...]
     others: tuple[ComparedColumn, ...]
 
+    def is_still(self, now: "ComparedTable") -> bool:
+        """Whether it has the same columns on both sides."""
+        mine, other = self.channel, now.channel
+        return (mine.source, mine.columns, mine.keys, mine.target_db, mine.target, self.described.columns) == (
+            *(other.source, other.columns, other.keys, other.target_db, other.target),
+            now.described.columns,
+        )
+
     @property
     def ranges_by(self) -> str | None:
         """The source column by whose values it can be cut on both sides; None: it stays whole."""

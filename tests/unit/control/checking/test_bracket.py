@@ -74,7 +74,7 @@ class Job:
 
 
 def bracket(job: Any, **facts: Any) -> Bracket:
-    given = {"wait_second": 0.1, "stopped": threading.Event()} | facts
+    given = {"wait_second": 0.1, "now": lambda: TABLE, "stopped": threading.Event()} | facts
     return Bracket(job_id=JobId(1), table=TABLE, server=job, runs=job, **given)
 
 
@@ -168,3 +168,15 @@ def test_whoever_stops_it_ends_it(job: Job) -> None:
     with pytest.raises(SyncError) as raised:
         bracket(job, stopped=stopped, wait_second=60.0).ask(stopped.set, lambda: 2)
     assert raised.value.code is Code.INTERRUPTED
+
+
+def test_answers_about_a_table_that_has_other_columns_now_prove_nothing(job: Job) -> None:
+    """A statement may be followed before the question, when nobody watches, and ALTER may come at any time."""
+    altered = replace(TABLE, channel=replace(TABLE.channel, columns=TABLE.channel.columns[:-1]))
+    with pytest.raises(AlteredError):
+        bracket(job, now=lambda: altered).ask(lambda: 1, lambda: 2)
+    seen = iter([TABLE, altered])
+    with pytest.raises(AlteredError):
+        bracket(job, now=lambda: next(seen)).ask(lambda: 1, lambda: 2)
+    other = replace(TABLE, channel=replace(TABLE.channel, history=replace(TABLE.channel.history, known_at=at(3))))
+    assert bracket(job, now=lambda: other).ask(lambda: 1, lambda: 2)[:2] == (1, 2)
