@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,18 +28,30 @@ MODULES = sorted(
 MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES, MOST_ATTRIBUTES = 400, 25, 50, 15
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
-def test_a_module_can_be_read_in_one_sitting(module: Path) -> None:
+FOLDERS = sorted({module.parent for module in MODULES})
+in_each_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+
+
+def modules(folder: Path) -> Iterator[tuple[str, str, ast.Module]]:
+    """The name, the text and the tree of each."""
+    for module in MODULES:
+        if module.parent == folder:
+            text = module.read_text()
+            yield str(module.relative_to(ROOT)), text, ast.parse(text)
+
+
+@in_each_folder
+def test_a_module_can_be_read_in_one_sitting(folder: Path) -> None:
     """At most 400 lines, 25 methods a class, 50 lines a function."""
-    text = module.read_text()
-    assert len(text.splitlines()) <= MOST_LINES
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef):
-            methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-            assert len(methods) <= MOST_METHODS, node.name
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            assert node.end_lineno - node.lineno < MOST_FUNCTION_LINES, node.name
+    for module, text, tree in modules(folder):
+        assert len(text.splitlines()) <= MOST_LINES, module
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+                assert len(methods) <= MOST_METHODS, f"{module}:{node.name}"
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                assert node.end_lineno - node.lineno < MOST_FUNCTION_LINES, f"{module}:{node.name}"
 
 
 def attributes(of: ast.ClassDef) -> set[str]:
@@ -72,23 +85,24 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
-def test_what_a_class_remembers_can_be_kept_in_mind(module: Path) -> None:
+@in_each_folder
+def test_what_a_class_remembers_can_be_kept_in_mind(folder: Path) -> None:
     """At most 15 attributes, but for six frozen values."""
-    for node in ast.walk(ast.parse(module.read_text())):
-        if isinstance(node, ast.ClassDef):
-            name = f"{module.relative_to(ROOT)}:{node.name}"
-            assert len(attributes(node)) <= RECORDS.get(name, MOST_ATTRIBUTES), name
+    for module, _, tree in modules(folder):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                name = f"{module}:{node.name}"
+                assert len(attributes(node)) <= RECORDS.get(name, MOST_ATTRIBUTES), name
 
 
-@pytest.mark.parametrize(
-    "module", [path for path in MODULES if path.name != "__init__.py"], ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_a_module_says_what_it_owns_and_must_not_know(module: Path) -> None:
+@in_each_folder
+def test_a_module_says_what_it_owns_and_must_not_know(folder: Path) -> None:
     """Both lines are in the docstring at its top."""
-    said = ast.get_docstring(ast.parse(module.read_text())) or ""
-    assert re.search(r"^Owns: ", said, re.MULTILINE)
-    assert re.search(r"^Must not know: ", said, re.MULTILINE)
+    for module, _, tree in modules(folder):
+        if not module.endswith("__init__.py"):
+            said = ast.get_docstring(tree) or ""
+            assert re.search(r"^Owns: ", said, re.MULTILINE), module
+            assert re.search(r"^Must not know: ", said, re.MULTILINE), module
 
 
 UNIT = ROOT / "tests" / "unit"

@@ -1,7 +1,5 @@
 """What fits into what."""
 
-import itertools
-
 import pytest
 
 from syncmgr.job.types import column_range, target
@@ -46,13 +44,14 @@ MYSQL = [
 ]
 
 
-@pytest.mark.parametrize(("source", "word"), list(itertools.product(MYSQL, WORDS)))
-def test_the_table_of_fits_is_total(source: str, word: str) -> None:
+@pytest.mark.parametrize("word", WORDS)
+def test_the_table_of_fits_is_total(word: str) -> None:
     """Every MySQL type either fits a target type or says why not; nothing is forgotten."""
-    column = SourceColumn(name="c", type=source, precision=6, length=5, members=("a",))
-    arrow_type(column)
-    reason = column_range.fits(column, target.parse_type(word))
-    assert reason is None or len(reason) > 5
+    for source in MYSQL:
+        column = SourceColumn(name="c", type=source, precision=6, length=5, members=("a",))
+        arrow_type(column)
+        reason = column_range.fits(column, target.parse_type(word))
+        assert reason is None or len(reason) > 5, source
 
 
 FITS = [
