@@ -366,7 +366,7 @@ def _opened(spark: SparkSession, copies: Copies, pointer: Callable[[str, str], P
     with asked():
         upkeep_session, snapshots_session = spark.newSession(), spark.newSession()  # with Spark's own settings
         upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
-        iceberg = Iceberg(spark, copies, *([] if pointer is None else [partial(elsewhere, pointer)]))
+        iceberg = Iceberg(spark, copies, None if pointer is None else partial(elsewhere, pointer))
         return _Open(
             spark=spark,
             iceberg=iceberg,

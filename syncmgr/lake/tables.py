@@ -6,9 +6,11 @@ Must not know: epochs, commits, upkeep.
 
 import logging
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
+from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.following.column_ids import ids_of, known_columns, replaced_column
@@ -22,12 +24,12 @@ from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, columns_property, lacks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
-from syncmgr.lake.spark.jvm import asked
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.storage.locations import is_local
 from syncmgr.lake.storage.servers import naming, servers
 from syncmgr.lake.target.own_properties import as_written
-from syncmgr.lake.target.target_table import described, fields_of, folder_of, identifier_of, properties_of
+from syncmgr.lake.target.target_table import REQUEST, described, fields_of, folder_of, identifier_of, properties_of
 from syncmgr.lake.unknown_storage import known_storage
 
 log = logging.getLogger(__name__)
@@ -145,15 +147,33 @@ class IcebergTables:
             self.drops.confirm()
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        """Returns the table's uuid. Raises TABLE_EXISTS."""
+        """Returns the table's uuid. A catalog may have created it, and its answer was lost or was another one, as that a
+        table of that name exists. Raises TABLE_EXISTS.
+        """
         warehouse = self._place.warehouse
         location = None if warehouse is None else f"{warehouse}/{folder_of(table)}"
         parts = [(part.kind, part.column, part.width) for part in map(parse_transform, table.partition)]
-        fields, properties = fields_of(table), properties_of(table, for_job=for_job)
+        fields, request = fields_of(table), uuid.uuid4().hex
+        properties = {**properties_of(table, for_job=for_job), REQUEST: request}
         with self._making(table.db, table.name):
-            return self._iceberg().create_table(
-                table.db, table.name, fields, identifier_of(table), parts, location, properties
-            )
+            iceberg = self._iceberg()
+            try:
+                return iceberg.create_table(
+                    table.db, table.name, fields, identifier_of(table), parts, location, properties
+                )
+            except (SyncError, *JAVA_ERRORS):
+                created = self._created(iceberg, table, request)
+                if created is None:
+                    raise
+                return created
+
+    def _created(self, iceberg: Iceberg, table: TargetTable, request: str) -> str | None:
+        """The uuid of a table that was created on request; None if there is none, or nobody knows."""
+        try:
+            found = iceberg.load(table.db, table.name)
+            return iceberg.uuid(found) if iceberg.property(found, REQUEST) == request else None
+        except (SyncError, *JAVA_ERRORS):
+            return None
 
     def alter_table(self, db: str, table: str, decide: Callable[[TargetTable], TargetChange]) -> None:
         """`decide`: what is to change of the table as it is. Raises what that raises, NO_SUCH_TABLE, FOREIGN_CHANGE."""

@@ -23,6 +23,7 @@ from tests.support.servers.troubled import TroubledWay
 
 VENDED: Final = "key-of-a-catalog"
 VARIABLE: Final = "SYNCMGR_TEST_LAKE"
+LOCAL: Final = "local"
 Place = Callable[[Path], AbstractContextManager[Mapping[str, str]]]
 
 
@@ -41,7 +42,7 @@ class JdbcLake:
 
     @property
     def options(self) -> Mapping[str, str]:
-        return _of_spark(self.settings)
+        return of_spark(self.settings)
 
 
 def _store_and_database(
@@ -92,10 +93,10 @@ class RestLake:
 
     @property
     def options(self) -> Mapping[str, str]:
-        return _of_spark(self.settings)
+        return of_spark(self.settings)
 
 
-def _of_spark(settings: Mapping[str, str]) -> Mapping[str, str]:
+def of_spark(settings: Mapping[str, str]) -> Mapping[str, str]:
     own = {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
     return spark_keys(own, {key: value for key, value in settings.items() if key.startswith(PREFIX)})
 
@@ -170,13 +171,13 @@ def on_glue(folder: Path) -> Iterator[Mapping[str, str]]:
     store = ObjectStore(folder).start()
     try:
         own = {"catalog_type": "glue", "catalog_warehouse": f"s3://{BUCKET}/warehouse"}
-        yield _of_spark({**own, f"{PREFIX}glue.endpoint": store.endpoint, **store.settings(PREFIX)})
+        yield of_spark({**own, f"{PREFIX}glue.endpoint": store.endpoint, **store.settings(PREFIX)})
     finally:
         store.stop()
 
 
 LAKES: Final[Mapping[str, Place]] = {
-    "local": on_local_disk,
+    LOCAL: on_local_disk,
     "s3-jdbc": on_s3_by_jdbc,
     "s3-rest": on_s3_by_rest,
     "s3-vended": on_vended_credentials,
@@ -186,4 +187,4 @@ LAKES: Final[Mapping[str, Place]] = {
 
 
 def chosen() -> Place:
-    return LAKES[os.environ.get(VARIABLE, "local")]
+    return LAKES[os.environ.get(VARIABLE, LOCAL)]

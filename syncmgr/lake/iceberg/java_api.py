@@ -62,15 +62,15 @@ class Classes:
 
 
 class JavaApi:
-    """Of one Spark session and its catalog. `copies`: of files that are not on the local disk.
-    `elsewhere`: where the metadata of a table are that are not there, as far as that is known without Iceberg.
+    """Of one Spark session and its catalog. `copies`: of files that are not on the local disk. `elsewhere`: of our own
+    catalog, where the metadata of a table are that are not there; None: the catalog is one of others.
     """
 
     def __init__(
         self,
         spark: SparkSession,
         copies: Copies,
-        elsewhere: Callable[[str, str], str | None] = lambda _db, _table: None,
+        elsewhere: Callable[[str, str], str | None] | None = None,
     ) -> None:
         self.spark, self._elsewhere = spark, elsewhere
         jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
@@ -84,6 +84,8 @@ class JavaApi:
         activate(spark)
         catalogs: Java = self._session.sessionState().catalogManager()
         self._catalog: Java = catalogs.catalog(CATALOG).icebergCatalog()
+        #: Nobody else commits through a connection that may be lost.
+        self.embedded = elsewhere is not None
         has_two = spark.conf.get(f"spark.sql.catalog.{DELETING}", None) is not None
         #: The name and the catalog of what deletes files.
         self.deleting = DELETING if has_two else CATALOG
@@ -107,7 +109,7 @@ class JavaApi:
         """Raises Hadoop's error if it has no file system for the metadata: Iceberg would try 20 times, for more than a
         minute, to read them.
         """
-        place = self._elsewhere(db, table)
+        place = None if self._elsewhere is None else self._elsewhere(db, table)
         if place is not None:
             scheme = self._classes.path(place).toUri().getScheme()
             self.jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, self.hadoop)

@@ -5,7 +5,8 @@ Must not know: epochs, jobs, why a commit was refused.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from syncmgr.job.channel.shard import Part
@@ -80,12 +81,27 @@ class Transactions(TableMetadata):
         self.commit(transaction)
         return int(transaction.table().currentSnapshot().snapshotId())
 
+    @contextmanager
+    def updating(self, table: Java) -> Iterator[Java]:
+        """What begins an update of files, which is committed at the end: a table of our own catalog, where Iceberg
+        repeats it on newer metadata; of another one a transaction, as in `commit`.
+        """
+        if self.embedded:
+            yield table
+            return
+        transaction = self.begin(table)
+        yield transaction
+        self.commit(transaction)
+
     def commit(self, transaction: Java) -> None:
-        """An error of `jvm.REFUSED`: nothing was done, or the outcome is unknown. Where the table's properties would
-        make Iceberg wait long, the commit is sent once: whoever sends it repeats it.
+        """An error of `jvm.REFUSED`: nothing was done, or the outcome is unknown.
+
+        It is sent once, and whoever sends it repeats it, where the table's properties would make Iceberg wait long, and
+        to a catalog of others: after a conflict Iceberg deletes the manifests, and that may be one with the same
+        commit, whose answer was lost.
         """
         start = transaction.startMetadata()
-        if waits_long(start.properties().get):
+        if not self.embedded or waits_long(start.properties().get):
             transaction.underlyingOps().commit(start, transaction.currentMetadata())
         else:
             transaction.commitTransaction()

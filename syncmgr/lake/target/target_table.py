@@ -35,6 +35,7 @@ UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statem
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
 BY_JOB: Final = "syncmgr.made-for-a-job"
+REQUEST: Final = "syncmgr.created-on-request"  # which of them created it, if a catalog gave another answer
 TOKEN: Final = token_property("")
 CREATED: Final[Mapping[str, str]] = {
     FORMAT_VERSION: "3",

@@ -157,7 +157,10 @@ class RewriteCommit:
 
     def commit(self) -> None:
         """A RewriteFiles from the current snapshot: it is refused if deletes are added to one of the files."""
-        rewrite = self._iceberg.in_place(self._table, self._table.newRewrite())
+        with self._iceberg.updating(self._table) as update:
+            self._rewrite(self._iceberg.in_place(self._table, update.newRewrite()))
+
+    def _rewrite(self, rewrite: Java) -> None:
         rewrite = rewrite.validateFromSnapshot(self._index.snapshot)
         for number in self.there:
             file = self._index.files[number]

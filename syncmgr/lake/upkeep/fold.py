@@ -81,11 +81,12 @@ class Fold:
         if deletion.empty:
             return 0
         before, name = index.snapshot, f"fold-{uuid.uuid4()}"
-        delta = self._iceberg.in_place(table, table.newRowDelta()).validateFromSnapshot(before)
         try:
-            deletion.add_to(delta, f"{table.location()}/data/{name}")
-            passing(CrashPoint.FOLD_WRITTEN)
-            self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold", FILES_MARK: name})
+            with self._iceberg.updating(table) as update:
+                delta = self._iceberg.in_place(table, update.newRowDelta()).validateFromSnapshot(before)
+                deletion.add_to(delta, f"{table.location()}/data/{name}")
+                passing(CrashPoint.FOLD_WRITTEN)
+                self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold", FILES_MARK: name})
             passing(CrashPoint.FOLDED)
         except JAVA_ERRORS as error:
             self._indexing.lost()

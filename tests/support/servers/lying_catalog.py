@@ -12,15 +12,17 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tests.support.servers.troubled import Answer, TroubledWay
+from tests.support.until import PATIENCE
 
 NAMES: Final = {409: "CommitFailedException", 500: "InternalServerError", 503: "ServiceUnavailableException"}
 SILENT: Final = 0
-SILENCE_SECOND: Final = 15.0  # the tests' client waits less
+SILENCE_SECOND: Final = 15.0 * PATIENCE  # the tests' client waits less
 JSON: Final = ("Content-Type", "application/json")
 
 
 class LyingCatalog(TroubledWay):
-    """`lie`: the status with which the next commits are answered after the server has accepted them, SILENT: none for
+    """`lie`: the status with which the next commits, and tables that are created, are answered after the server has
+    accepted them, SILENT: none for
     longer than a client waits; after `times` of them it tells the truth again. `old`: how many of the next loads of a
     table are answered with what it was before its last commit, as by a replica or a cache. `vends`: settings of a
     FileIO that are given with each table, below `prefix` alone if there is one.
@@ -46,7 +48,7 @@ class LyingCatalog(TroubledWay):
     def said(self, method: str, path: str, answer: Answer) -> Answer | None:
         if not answer.ok or "/tables" not in path:
             return answer
-        lie = self._next() if method == "POST" and "/tables/" in path else None
+        lie = self._next() if method == "POST" else None
         if lie == SILENT:
             time.sleep(SILENCE_SECOND)
             return None

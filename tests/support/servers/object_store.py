@@ -14,7 +14,7 @@ from typing import Final
 import requests
 
 from tests.support.servers.mysql import free_port
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
 
 BUCKET: Final = "lake"
 SECRET: Final = "sesame-of-the-store"
@@ -42,7 +42,7 @@ class ObjectStore:
             command = [str(program()), "-H", "127.0.0.1", "-p", str(self.port)]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         until(self._answers, why="the object store")
-        assert requests.put(f"{self.endpoint}/{BUCKET}", timeout=10).ok
+        assert requests.put(f"{self.endpoint}/{BUCKET}", timeout=HANG_SECOND).ok
         return self
 
     def stop(self) -> None:

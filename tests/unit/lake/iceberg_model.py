@@ -8,6 +8,7 @@ import itertools
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -427,6 +428,9 @@ class IcebergModel:
     def begin(self, table: Table) -> Table:
         self._catalog.others()
         return table.begun()
+
+    def updating(self, table: Table) -> nullcontext[Table]:
+        return nullcontext(table)
 
     def table_of(self, transaction: Table) -> Table:
         self._catalog.others()

@@ -3,7 +3,6 @@
 One lake for all of them, and few of each kind: `SYNCMGR_TEST_LAKE=s3-rest` takes the other tests of the lake there.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS
 from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
+from tests.contract.lake.remote.unanswered import until_altered, until_committed
 from tests.support.lakes import RestLake, missing_for_rest, rest_lake
 from tests.support.servers.object_store import BUCKET
 from tests.support.snippets import run_snippet
@@ -259,18 +259,32 @@ def test_a_catalog_that_lies_changes_nothing(
     rest.proxy.lie(status, retry_after=retry_after)
     wanted: list[tuple[object, ...]] = [(1, 1), (2, 2), (3, 3)]
     if how == "arrow":
-        _until_committed(table, [(INS, 3, 3)])
+        until_committed(table, [(INS, 3, 3)])
     elif how == "vectors":
-        _until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+        until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
         wanted = list(BOTH)
     else:
-        _until_altered(table)
+        until_altered(table)
         wanted = [(1, 1, 7), (2, 2, 7)]
     assert rest.proxy.told
     assert table.rows() == wanted
-    table.columns = ("id", "v", "w") if how == "alter" else table.columns
     table.commit([(INS, 4, 4, 4)[: 1 + len(table.columns)]])
     assert table.rows() == [*wanted, (4, 4, 4)[: len(table.columns)]]
+
+
+@pytest.mark.parametrize(
+    "status", [409, pytest.param(500, marks=pytest.mark.long), pytest.param(0, id="silent", marks=pytest.mark.long)]
+)
+def test_a_table_whose_creation_the_catalog_denies_is_there(tables: Tables, rest: RestLake, status: int) -> None:
+    """The statement succeeds, and the table takes rows; another table of that name is not taken for it."""
+    rest.proxy.lie(status)
+    table = tables.make()
+    assert rest.proxy.told
+    table.commit([(INS, 1, 1)])
+    assert table.rows() == [(1, 1)]
+    with pytest.raises(SyncError) as caught:
+        tables.lake.tables.create_table(tables.lake.tables.describe(table.db, table.name), for_job=False)
+    assert caught.value.code is Code.LAKE_FAILED
 
 
 def test_an_old_answer_of_the_catalog_changes_nothing(tables: Tables, rest: RestLake) -> None:
@@ -297,7 +311,7 @@ def test_an_old_answer_after_a_lost_one_changes_nothing(tables: Tables, rest: Re
     table = tables.make()
     table.commit([(INS, 1, 1), (INS, 2, 2)])
     rest.proxy.lie(500, old=3)
-    _until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
+    until_committed(table, [(UPD, 1, 10), (DEL, 2, None), (INS, 3, 3)])
     assert rest.proxy.told
     assert rest.proxy.old == 0
     assert table.rows() == BOTH
@@ -326,38 +340,3 @@ def test_upkeep_deletes_no_file_that_an_old_answer_does_not_name(tables: Tables,
     assert table.rows() == [(number, number) for number in range(8)]
     table.commit([(INS, 8, 8)])
     assert table.rows() == [(number, number) for number in range(9)]
-
-
-def _until_committed(table: LakeTable, rows: list[tuple[object, ...]]) -> None:
-    """As a job does it: the same epoch again, if nobody knows whether it is committed."""
-    commit = table.prepared(rows)
-    for _ in range(3):
-        try:
-            table.apply(commit)
-        except SyncError as error:
-            assert error.code in {Code.LAKE_FAILED, Code.LAKE_STARTING}  # noqa: PT017 - whether it is one at all is open
-            time.sleep(0)
-        else:
-            return
-    pytest.fail("it was not committed")
-
-
-def _until_altered(table: LakeTable) -> None:
-    table.epoch += 1
-    alter = ChannelAlter(
-        token=table.token,
-        epoch=table.epoch,
-        fingerprint="added",
-        db=table.db,
-        table=table.name,
-        changes=(AddField(name="w", type=TargetType(name="INT", args=())), FillField(name="w", value="7")),
-        last=LastCommit(epoch=table.borne, snapshot=table.last_snapshot, sequence=table.last_sequence),
-    )
-    for _ in range(3):
-        try:
-            table.lake.alter(alter)
-        except SyncError as error:
-            assert error.code in {Code.LAKE_FAILED, Code.LAKE_STARTING}  # noqa: PT017 - whether it is one at all is open
-        else:
-            return
-    pytest.fail("it was not committed")

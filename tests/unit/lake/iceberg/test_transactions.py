@@ -40,8 +40,12 @@ def test_the_first_wait(least: str | None, most: str | None, *, long: bool) -> N
     assert waits_long(given.get) is long
 
 
-@pytest.mark.parametrize("wait", [None, "2000000000"])
-def test_a_commit_is_sent_once_where_iceberg_would_wait(wait: str | None) -> None:
+@pytest.mark.parametrize(
+    ("wait", "embedded", "once"), [(None, True, False), (None, False, True), ("2000000000", True, True)]
+)
+def test_a_commit_is_sent_once_where_iceberg_would_wait_or_delete(
+    wait: str | None, *, embedded: bool, once: bool
+) -> None:
     """Exactly what the transaction has made, on top of what it was begun with: anything in between refuses it."""
     operations, whole = Mock(), Mock()
     start = SimpleNamespace(properties=lambda: {MIN_WAIT: wait, MAX_WAIT: wait})
@@ -51,8 +55,6 @@ def test_a_commit_is_sent_once_where_iceberg_would_wait(wait: str | None) -> Non
         underlyingOps=lambda: operations,
         commitTransaction=whole,
     )
-    Transactions.commit(Mock(), transaction)
-    assert whole.called is (wait is None)
-    assert [tuple(call.args) for call in operations.commit.call_args_list] == (
-        [] if wait is None else [(start, "made")]
-    )
+    Transactions.commit(Mock(embedded=embedded), transaction)
+    assert whole.called is not once
+    assert [tuple(call.args) for call in operations.commit.call_args_list] == ([(start, "made")] if once else [])
