@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the scripts of this folder need on the machine: found, or made.
-# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, PostgreSQL, canal, and the words when one
-# cannot be had.
+# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, PostgreSQL, canal, a browser, and the words
+# when one cannot be had.
 # Must not know: what the scripts do with them.
 # Sourced. Sets PROJECT and PYTHON; says what takes time, on stderr, and nothing else.
 
@@ -234,6 +234,16 @@ need_clients() {
   export PYTHON
   step "putting MySQL drivers into $SYNCMGR_CLIENTS (the first time 120 MB: some minutes)" \
     one_at_a_time "$PROJECT/tests/bin/install-clients" "$SYNCMGR_CLIENTS"
+}
+
+# A Chromium, and what looks in it for faults of a page. What cannot be had is told, and its tests are skipped.
+need_browser() {
+  { has chromium || (apt_install "a Chromium" chromium); } ||
+    say "there is no Chromium, so that the tests of the page are skipped"
+  { has npm || (apt_install "npm" npm); } || say "there is no npm, so that the page is not tested with axe"
+  (step "putting axe-core into $PRIVATE/browser (1 MB, from npm)" \
+    one_at_a_time "$PROJECT/tests/bin/install-browser" "$PRIVATE/browser") ||
+    say "axe-core cannot be had, so that the page is not tested with it"
 }
 
 is_debian() { grep -qx 'ID=debian' /etc/os-release; }

@@ -102,6 +102,7 @@ need_servers() {
   need_canal
   need_rest_catalog
   need_clients
+  need_browser
 }
 
 # A few tests that failed beside the others are run alone: one that passes then is named, and does not make the run red.

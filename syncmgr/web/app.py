@@ -25,6 +25,7 @@ from syncmgr.web.asked import Asked, House
 from syncmgr.web.exposition import Exposition
 from syncmgr.web.guard import Guard
 from syncmgr.web.health import Answer, bootstrap, health, readiness
+from syncmgr.web.page import Page
 from syncmgr.web.ports import Samples
 
 UNAVAILABLE: Final = 503
@@ -73,6 +74,7 @@ def application(samples: Samples, recent: Recent, house: House, choices: Choices
         Route("/api/health", alive),
         Route("/api/ready", ready),
         Route("/api/bootstrap", first),
+        *Page().routes(),
         *(each.served(house) for each in routes(samples, recent, house.tokens, choices.most_streams)),
     ]
     return Starlette(routes=served, middleware=[Middleware(Guard, own=choices.own_hosts)])

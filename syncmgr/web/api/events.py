@@ -20,6 +20,7 @@ from syncmgr.web.ports import Samples
 
 LOOK_SECOND: Final = 0.5  # between two looks at the last sample
 QUIET_SECOND: Final = 15.0
+RETRY_MS: Final = 2000  # until a browser connects anew
 LIFE_SECOND: Final = 600.0  # then the browser connects anew, and shows that it is still logged in
 
 
@@ -48,6 +49,7 @@ class Events:
             self.open -= 1
 
     async def _events(self, asked: Asked) -> AsyncGenerator[str, None]:
+        yield f"retry: {RETRY_MS}\n\n"
         ends, said, at = time.monotonic() + LIFE_SECOND, 0.0, 0.0
         known = dict[int, dict[str, Any]]()
         while time.monotonic() < ends and asked.is_still_in():

@@ -6,7 +6,7 @@ import json
 import ssl
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,21 @@ class Door:
     recent: Recent
     server: HttpServer
     tokens: Tokens
+    make_server: Callable[[int], HttpServer]
     hides_metrics: bool = False
 
     @property
     def frontend(self) -> FakeFrontend:
         return self.console.frontend
+
+    def stop(self) -> None:
+        """HTTP alone."""
+        self.server.stop()
+
+    def start(self) -> None:
+        """Again, on the same port."""
+        self.server = self.make_server(self.server.port)
+        self.server.start()
 
     def client(self) -> "HttpClient":
         return HttpClient(self.server.port)
@@ -137,10 +147,13 @@ def door(
             most_streams=most_streams,
         )
         app = application(measured, recent, house, choices)
-        server = HttpServer(app, hosts=("127.0.0.1",), port=port, identity=identity, bounds=bounds)
-        it = Door(console, measured, recent, server, tokens)
-        server.start()
+
+        def make(port: int) -> HttpServer:
+            return HttpServer(app, hosts=("127.0.0.1",), port=port, identity=identity, bounds=bounds)
+
+        it = Door(console, measured, recent, make(port), tokens, make)
+        it.server.start()
         try:
             yield it
         finally:
-            server.stop()
+            it.stop()

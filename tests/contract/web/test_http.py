@@ -80,7 +80,8 @@ def test_routes(server: HttpServer, measured: Measured) -> None:
         status, body = asked(server, path)
         assert (status, json.loads(body)["code"]) == (200, 0), path
     assert json.loads(asked(server, "/api/bootstrap")[1])["data"]["queryPort"] == 9030
-    assert asked(server, "/")[0] == 404
+    assert asked(server, "/")[0] == 200
+    assert asked(server, "/nothing")[0] == 404
     assert asked(server, "/metrics", method="POST")[0] == 405
 
 
