@@ -6,6 +6,7 @@ Must not know: routes, how passwords are checked.
 
 import base64
 import binascii
+import hmac
 import json
 import time
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class Asked:
         if self.session is None:
             return  # no other site knows a password
         given = self.request.headers.get(TOKEN_HEADER, "")
-        if given != self._house.tokens.of_requests(self.session):
+        if not hmac.compare_digest(given.encode(), self._house.tokens.of_requests(self.session).encode()):
             raise Refusal(403, f"The header {TOKEN_HEADER} is missing or wrong; GET /api/v1/me says it")
 
     async def log_in(self, name: str, password: str) -> Account:

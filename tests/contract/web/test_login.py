@@ -161,6 +161,7 @@ def test_who_sees_a_job_may_not_change_it(it: Door) -> None:
         {"content_type": "text/plain"},
         {"x_syncmgr_csrf": "0" * 64},
         {"x_syncmgr_csrf": ""},
+        {"x_syncmgr_csrf": "ä"},
     ],
 )
 def test_a_page_of_another_site_changes_nothing(it: Door, headers: dict[str, str]) -> None:
