@@ -147,8 +147,8 @@ class IcebergTables:
             self.drops.confirm()
 
     def create_table(self, table: TargetTable, *, for_job: bool) -> str:
-        """Returns the table's uuid. A catalog may have created it, and its answer was lost or was another one, as that a
-        table of that name exists. Raises TABLE_EXISTS.
+        """Returns the table's uuid. A catalog may have created it although its answer was lost, or was another one, as
+        that a table of that name exists. Raises TABLE_EXISTS.
         """
         warehouse = self._place.warehouse
         location = None if warehouse is None else f"{warehouse}/{folder_of(table)}"

@@ -284,7 +284,7 @@ def test_a_table_whose_creation_the_catalog_denies_is_there(tables: Tables, rest
     assert table.rows() == [(1, 1)]
     with pytest.raises(SyncError) as caught:
         tables.lake.tables.create_table(tables.lake.tables.describe(table.db, table.name), for_job=False)
-    assert caught.value.code is Code.LAKE_FAILED
+    assert caught.value.code is Code.TABLE_EXISTS
 
 
 def test_an_old_answer_of_the_catalog_changes_nothing(tables: Tables, rest: RestLake) -> None:
