@@ -71,7 +71,7 @@ def _metrics() -> str:
 def _routes() -> str:
     """Of the API of HTTP."""
     nothing: Any = None
-    rows = routes(nothing, Recent(), nothing, 0)
+    rows = routes(nothing, Recent(), nothing, 0, Path())
     return _table(
         ("Route", "For", "Answer", "Statement"),
         (

@@ -107,6 +107,7 @@ def _http_server(settings: Settings, sampler: Sampler, recent: Recent, console: 
         query_port=settings.number("query_port"),
         own_hosts=lambda: own_names(settings.text("http_hosts")),
         hides_metrics=lambda: settings.text("http_metrics_auth") == "ON",
+        log_file=settings.folder("log_dir") / "fe.log",
         most_streams=min(settings.number("http_streams"), connections // 2),
     )
     return HttpServer(

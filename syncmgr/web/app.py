@@ -7,6 +7,7 @@ Must not know: sockets, TLS, threads, who measures.
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
@@ -39,6 +40,7 @@ class Choices:
     own_hosts: Callable[[], Collection[str]]
     hides_metrics: Callable[[], bool] = lambda: False
     most_streams: int = 24
+    log_file: Path = Path("fe.log")
 
 
 def application(samples: Samples, recent: Recent, house: House, choices: Choices) -> Starlette:
@@ -75,7 +77,7 @@ def application(samples: Samples, recent: Recent, house: House, choices: Choices
         Route("/api/ready", ready),
         Route("/api/bootstrap", first),
         *Page().routes(),
-        *(each.served(house) for each in routes(samples, recent, house.tokens, choices.most_streams)),
+        *(each.served(house) for each in routes(samples, recent, house.tokens, choices.most_streams, choices.log_file)),
     ]
     return Starlette(routes=served, middleware=[Middleware(Guard, own=choices.own_hosts)])
 

@@ -4,8 +4,10 @@ Owns: which statement each route runs, and the shape of its answer.
 Must not know: rights: each statement has those of its user.
 """
 
+import asyncio
 import datetime as dt
 import re
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -15,6 +17,7 @@ from syncmgr.console.calls import Answer
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.metrics.sample import JobSample
 from syncmgr.web.answers import Refusal, cell, told
+from syncmgr.web.api.logs import lines_of
 from syncmgr.web.api.overview import frontend_facts, job_facts, jobs_of, may_read_rows, seen, spark_lines
 from syncmgr.web.api.recent import Recent
 from syncmgr.web.asked import Asked
@@ -44,8 +47,8 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 class Jobs:
     """Of all users. Figures come from the last sample; what is only read of one job at a time, from its statements."""
 
-    def __init__(self, samples: Samples, recent: Recent) -> None:
-        self._samples, self._recent = samples, recent
+    def __init__(self, samples: Samples, recent: Recent, log_file: Path) -> None:
+        self._samples, self._recent, self._log_file = samples, recent, log_file
 
     async def all(self, asked: Asked) -> Response:
         sample = self._samples.last()
@@ -95,6 +98,11 @@ class Jobs:
         )
         answer = await asked.run(query, most_rows=limit)
         return told({"rows": as_objects(answer), "more": answer.more})
+
+    async def log(self, asked: Asked) -> Response:
+        """For those who see all jobs and all rows: a line may quote any of them."""
+        job = self._found(asked)
+        return told({"lines": await asyncio.to_thread(lines_of, self._log_file, f"{job.db}.{job.name}")})
 
     async def pause(self, asked: Asked) -> Response:
         return await _change(asked, "PAUSE")

@@ -49,6 +49,7 @@ class Login:
         may = [
             *(["change"] if rights.may_somewhere(Privilege.LOAD) else []),
             *(["operate"] if rights.is_operator else []),
+            *(["log"] if rights.is_admin else []),
         ]
         session: Session | None = asked.session
         csrf = None if session is None else self._tokens.of_requests(session)

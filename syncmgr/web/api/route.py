@@ -30,6 +30,7 @@ class Who(StrEnum):
     ALL = "everybody"
     USER = "users"
     OPERATOR = "users with NODE_PRIV or ADMIN_PRIV"
+    ADMIN = "users with ADMIN_PRIV"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,3 +70,5 @@ class ApiRoute:
             asked.check_origin()
         if self.who is Who.OPERATOR and not asked.rights.is_operator:
             raise SyncError(Code.PRIVILEGE_NEEDED, privilege="ADMIN_PRIV, NODE_PRIV")
+        if self.who is Who.ADMIN and not asked.rights.is_admin:
+            raise SyncError(Code.PRIVILEGE_NEEDED, privilege="ADMIN_PRIV")

@@ -4,6 +4,8 @@ Owns: which there are, and whom each answers. docs/page.md has this table.
 Must not know: what a route does.
 """
 
+from pathlib import Path
+
 from syncmgr.web.api.events import Events
 from syncmgr.web.api.jobs import Jobs
 from syncmgr.web.api.login import Login
@@ -16,8 +18,8 @@ from syncmgr.web.tokens import Tokens
 JOB = "/jobs/{db}/{name}"
 
 
-def routes(samples: Samples, recent: Recent, tokens: Tokens, most_streams: int) -> tuple[ApiRoute, ...]:
-    login, jobs, statements = Login(tokens), Jobs(samples, recent), Statements(samples)
+def routes(samples: Samples, recent: Recent, tokens: Tokens, most_streams: int, log_file: Path) -> tuple[ApiRoute, ...]:
+    login, jobs, statements = Login(tokens), Jobs(samples, recent, log_file), Statements(samples)
     events = Events(samples, recent, most_streams)
     return (
         *_of_sessions(login),
@@ -55,6 +57,7 @@ def _of_jobs(jobs: Jobs, events: Events) -> tuple[ApiRoute, ...]:
             *("GET", f"{JOB}/dead_letters", Who.USER, "Changes that were kept out; `offset`, `limit`"),
             *(jobs.dead_letters, f"{of}sync_dead_letters"),
         ),
+        ("GET", f"{JOB}/log", Who.ADMIN, "`lines` of `fe.log` about it, the newest last", jobs.log, ""),
         ("POST", f"{JOB}/pause", Who.USER, "Nothing", jobs.pause, "PAUSE SYNC JOB"),
         ("POST", f"{JOB}/resume", Who.USER, "Nothing", jobs.resume, "RESUME SYNC JOB"),
         ("POST", f"{JOB}/stop", Who.USER, 'Nothing; it wants {"confirm": "db.name"}', jobs.stop, "STOP SYNC JOB"),

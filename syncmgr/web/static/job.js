@@ -10,7 +10,7 @@ import { NONE, exact, label, many, moment, plural, size, span } from "./words.js
 
 const AGAIN = 5000; // milliseconds between two looks at what is only asked
 const KEPT = 900; // points of a chart
-const LISTS = { commits: "epochs", ddl: "ddl", dead: "dead_letters" };
+const LISTS = { commits: "epochs", ddl: "ddl", dead: "dead_letters", log: "log" };
 
 class JobPage extends HTMLElement {
   facts = null;
@@ -130,6 +130,7 @@ class JobPage extends HTMLElement {
 
   tabs(job) {
     const tabs = [["tables", "Tables", job.tables], ["commits", "Commits"], ["ddl", "DDL"], ["dead", "Dead letters", job.dead_letters], ["definition", "Definition"]];
+    if (live.me?.may.includes("log")) tabs.push(["log", "Log"]);
     const move = (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
@@ -149,7 +150,7 @@ class JobPage extends HTMLElement {
     if (this.tab === "definition") return definition(job);
     const told = this.lists[this.tab];
     if (!told) return h("div", { class: "card empty" }, "Asking the frontend …");
-    return { commits, ddl, dead }[this.tab](told.rows);
+    return { commits, ddl, dead, log }[this.tab](told.rows ?? told.lines);
   }
 }
 
@@ -213,6 +214,10 @@ const dead = (rows) => rows.length
     h("span", { class: "mono" }, each.column_name), h("span", { class: "mono" }, each.column_value), each.reason, h("pre", null, each.source_row),
   ]), { name: "Dead letters" })
   : h("div", { class: "card empty" }, "Every change has fitted into its target.");
+
+const log = (lines) => lines.length
+  ? h("div", { class: "card scroll log", tabindex: 0, role: "region", "aria-label": "Log" }, h("pre", null, lines.join("\n")))
+  : h("div", { class: "card empty" }, "The log has no line about this job.");
 
 const definition = (job) => h("div", { class: "card" }, h("dl", { class: "facts" },
   h("dt", null, "Statement"), h("dd", null, h("pre", null, job.statement)),

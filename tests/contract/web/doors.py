@@ -145,6 +145,7 @@ def door(
             own_hosts=lambda: {"fe-1"},
             hides_metrics=lambda: it.hides_metrics,
             most_streams=most_streams,
+            log_file=folder / "fe.log",
         )
         app = application(measured, recent, house, choices)
 

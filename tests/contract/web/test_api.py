@@ -68,6 +68,14 @@ def test_pages_of_a_job(root: HttpClient, name: str) -> None:
     assert root.get(f"/api/v1/jobs/demo/nothing/{name}").status == 404
 
 
+def test_the_log_of_a_job(it: Door, root: HttpClient, tmp_path: Path) -> None:
+    """The lines that name it; none, if the log is elsewhere."""
+    assert root.get("/api/v1/jobs/demo/job1/log").json == {"lines": []}
+    (tmp_path / "fe.log").write_text("x job=demo.job1\ny job=demo.job12\n")
+    assert root.get("/api/v1/jobs/demo/job1/log").json == {"lines": ["x job=demo.job1"]}
+    assert root.get("/api/v1/jobs/demo/job9/log").status == 404
+
+
 def test_jobs_are_paused_resumed_and_stopped(it: Door, root: HttpClient) -> None:
     """By the statements of the console; STOP wants the name."""
     state = it.frontend.jobs.rows["demo", "job1"]

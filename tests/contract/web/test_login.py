@@ -41,7 +41,7 @@ def grant(it: Door, privilege: Privilege, scope: Scope) -> None:
 
 
 def all_routes(it: Door) -> list[tuple[str, str]]:
-    table = routes(it.measured, it.recent, it.tokens, 1)
+    table = routes(it.measured, it.recent, it.tokens, 1, Path())
     return [(row.method, "/api/v1" + row.path.format(db="demo", name="job1")) for row in table]
 
 
@@ -65,7 +65,11 @@ def test_a_login_of_the_page(it: Door) -> None:
     assert got.status == 200
     flags = {flag.strip().lower() for flag in got.headers["set-cookie"].split(";")[1:]}
     assert {"httponly", "samesite=strict", "path=/"} <= flags
-    assert client.get("/api/v1/me").json == {"user": "root", "csrf": got.json["csrf"], "may": ["change", "operate"]}
+    assert client.get("/api/v1/me").json == {
+        "user": "root",
+        "csrf": got.json["csrf"],
+        "may": ["change", "operate", "log"],
+    }
     client.csrf = got.json["csrf"]
     old = client.cookie
     assert client.ask("DELETE", "/api/v1/session").status == 200
@@ -147,7 +151,7 @@ def test_who_sees_a_job_may_not_change_it(it: Door) -> None:
     assert ada.post("/api/v1/jobs/demo/job1/pause").status == 409
     it.frontend.users.revoke(ADA, [Privilege.LOAD], job("demo", "job1"))
     assert ada.post("/api/v1/jobs/demo/job1/resume").status == 403
-    for method, path in (("GET", "config"), ("PUT", "config"), ("GET", "frontends")):
+    for method, path in (("GET", "config"), ("PUT", "config"), ("GET", "frontends"), ("GET", "jobs/demo/job1/log")):
         got = ada.ask(method, f"/api/v1/{path}", {"audit_log": "OFF"})
         assert (got.status, got.json["error"]["number"]) == (403, Code.PRIVILEGE_NEEDED.number)
 
