@@ -159,40 +159,6 @@ def _bytes(values: pa.Array, target: TargetType) -> Bools:
     return longer.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-def beyond_sql(value: str, source: SourceColumn, target: TargetType) -> str:
-    """The same in Spark's words, of an expression in the type in which a segment holds the column; NULL of NULL."""
-    match source.type:
-        case word if word in INTEGER_BITS or word in {"year", "bit"}:
-            low, high = _range(target)
-            return f"{value} NOT BETWEEN {low} AND {high}"
-        case "decimal" if source.precision <= MAX_DECIMAL_DIGITS and target.name not in _SHORT:
-            return _decimal_sql(value, source, target)
-        case "decimal" if source.precision <= MAX_DECIMAL_DIGITS:
-            return f"char_length(CAST({value} AS STRING)) > {_room(target)}"
-        case "double":
-            return f"CAST(CAST({value} AS FLOAT) AS DOUBLE) <> {value}"
-        case "datetime" | "timestamp":
-            return f"unix_micros(CAST({value} AS TIMESTAMP)) % {10 ** (SECOND_DIGITS - target.args[0])} <> 0"
-        case word if word in BYTES or word in GEOMETRY:
-            return f"octet_length({value}) > {target.args[0]}"
-        case _:
-            return f"char_length({value}) > {_room(target)}"
-
-
-def _decimal_sql(value: str, source: SourceColumn, target: TargetType) -> str:
-    """No limit beyond the reach of the source: Spark could not compare it with such a value."""
-    scale = target.args[1] if target.name == "DECIMAL" else 0
-    low, high = _range(target)
-    conditions = []
-    if high < 10 ** (source.precision - source.scale) - 1:
-        fraction = f".{'9' * min(scale, source.scale)}" if min(scale, source.scale) else ""
-        lowest = f"-{high}{fraction}" if fraction else low
-        conditions.append(f"{value} NOT BETWEEN {lowest} AND {high}{fraction}")
-    if scale < source.scale:
-        conditions.append(f"round({value}, {scale}) <> {value}")
-    return " OR ".join(conditions)
-
-
 _CHECKS: Final[Mapping[str, Callable[[pa.Array, TargetType], Bools]]] = {
     "integer": _integers,
     "decimal": _decimals,
