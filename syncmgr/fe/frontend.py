@@ -149,6 +149,7 @@ class Frontend:
         """Raises PORT_IN_USE, META_OWNED, META_FAILED; failures of Spark show in the statements that need it."""
         self._metadata.take()
         self.users.load()
+        self.checks.recover()
         self._doors.open()
         self.alerts.start()
         self._publish_certificate()

@@ -7,6 +7,7 @@ Must not know: what is in a part.
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.alerts.outbox import Outbox
 from syncmgr.meta.asked import Asked
+from syncmgr.meta.checks.outcomes import Outcomes
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.database import Database
 from syncmgr.meta.ddl_log import DdlLog
@@ -21,6 +22,7 @@ class Store:
 
     `accounts`: the users of the console. `loads`: the snapshots of all jobs. `asked`: until when their sources have
     answered. `ddl`: what was done with DDL. `alerts`: those that were raised, and what was sent of them.
+    `checks`: what they have found.
     """
 
     def __init__(self, url: str, vault: Vault, timeout: float | None = None) -> None:
@@ -32,6 +34,7 @@ class Store:
         self.asked = Asked(reading, writing)
         self.ddl = DdlLog(reading, writing)
         self.alerts = Outbox(reading, writing)
+        self.checks = Outcomes(reading, writing)
         self.dead_letters = DeadLetters(reading)
         self.jobs = JobStore(self.database, vault)
         self.epochs = EpochStore(self.database, self.loads, self.dead_letters)

@@ -190,3 +190,14 @@ ALERTS = Table(
     Column("tried_at", Double),
     Column("reason", MEDIUM),  # of the last failure
 )
+
+CHECKS = Table(
+    "checks",
+    METADATA,
+    Column("check_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),  # of the table in its check
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("shown", JSON, nullable=False),  # the row of sync_checks
+    Column("found", JSON, nullable=False),  # rows of sync_check_rows
+    Column("ended", Boolean, nullable=False),
+)

@@ -220,3 +220,48 @@ def test_a_check_waits_for_its_job_and_ends_when_it_is_stopped(checked: Callable
     with pytest.raises(pymysql.err.MySQLError) as raised:
         it.fe.sql("STOP CHECK 987654321")
     assert raised.value.args[0] == Code.NO_SUCH_CHECK.number
+
+
+def test_a_check_ends_with_its_frontend_and_its_results_stay(checked: Callable[[str], Checked]) -> None:
+    """After a kill -9 of the frontend a check that was over has its result and its rows; one that was not has failed,
+    says why, and has no result; the next one is right.
+    """
+    it = checked("killed")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+    it.create_sync()
+    it.unseen("UPDATE t SET v = 3 WHERE id = 2")
+    over = it.check()
+    expected = {2: ("DIFFERENT", "v")}
+    assert (over["RESULT"], it.found(over["CHECK_ID"])) == ("DIFFERENT", expected)
+    it.fe.sql(f"PAUSE SYNC JOB {it.name}.job1")
+    until(lambda: it.fe.job(it.name)["State"] == "PAUSED", why="paused")
+    cut = it.begin()
+    until(lambda: it.rows(cut)[0]["REASON"], why="waits")
+    it.fe.kill()
+    it.fe.start()
+    assert (it.rows(over["CHECK_ID"]), it.found(over["CHECK_ID"])) == ([over], expected)
+    [row] = it.rows(cut)
+    assert (row["STATE"], row["RESULT"]) == ("FAILED", None)
+    assert "the frontend ended meanwhile" in row["REASON"]
+    it.fe.sql(f"RESUME SYNC JOB {it.name}.job1")
+    again = it.check()
+    assert again["CHECK_ID"] > cut
+    assert (again["RESULT"], it.found(again["CHECK_ID"])) == ("DIFFERENT", expected)
+
+
+def test_the_end_of_a_worker_makes_no_verdict_wrong(checked: Callable[[str], Checked]) -> None:
+    """While rows change and the worker is killed again and again, what differs for certain is found, and nothing else
+    is called different.
+    """
+    it = checked("worker")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    it.run("INSERT INTO t VALUES " + ", ".join(f"({row}, 0)" for row in range(500)))
+    it.create_sync()
+    it.unseen("UPDATE t SET v = 7 WHERE id = 499")
+    with writing(it, lambda: f"UPDATE t SET v = 1 - v WHERE id = {random.randrange(100)}"):
+        for _ in range(3):
+            check = it.begin('WITH ("chunk_rows" = "100", "rounds" = "30")')
+            it.fe.kill_workers()
+            until(lambda check=check: it.rows(check)[0]["STATE"] in OVER, why="the end")  # type: ignore[misc]
+            found = {key: what for key, what in it.found(check).items() if what[0] != "UNSETTLED"}
+            assert (it.rows(check)[0]["STATE"], found) == ("DONE", {499: ("DIFFERENT", "v")})

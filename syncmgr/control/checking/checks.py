@@ -9,11 +9,12 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from syncmgr.control.alter.named_channel import channel_of
 from syncmgr.control.checking.bracket import Bracket
-from syncmgr.control.checking.record import OVER, Check, CheckedTable, CheckState, Row
+from syncmgr.control.checking.record import OVER, Check, CheckedTable, CheckState, Row, interrupted
 from syncmgr.control.checking.table_check import OwnQueries, TableCheck
 from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.errors import Code, SyncError
@@ -27,6 +28,7 @@ from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import TargetTable
+from syncmgr.meta.checks.outcomes import Outcome
 from syncmgr.meta.store import Store
 from syncmgr.pipeline.witness import Witness, Witnesses
 from syncmgr.sources.port import CheckedServer
@@ -34,6 +36,7 @@ from syncsql import CheckSync, Name
 
 MOST_KEPT: Final = 100
 MOST_RUNNING: Final = 16
+MOST_STORED: Final = 1000  # rows of a table that differ, of at most 8 KiB: a server of metadata takes 16 MiB at once
 NEWEST: Final = 8  # epochs, of which at most one or two are intents
 KEEPS_OUT: Final = "its job has on_value_error = {policy}, so that its target may lack values that the source has"
 NO_SERVER: Final = "its source is {kind}, which cannot be asked for rows"
@@ -42,7 +45,11 @@ log = logging.getLogger(__name__)
 
 
 class Checks:
-    """Of all jobs of this frontend; they are gone when it ends. Safe to use from any thread."""
+    """Of all jobs of this frontend. Safe to use from any thread.
+
+    What a check has found of a table is stored when it has ended with it; one that ends with the frontend says so
+    after the next start.
+    """
 
     def __init__(
         self,
@@ -60,6 +67,16 @@ class Checks:
         self._lock = threading.Lock()
         self._checks: OrderedDict[int, Check] = OrderedDict()
         self._running: dict[int, _Running] = {}
+        self._past: list[Outcome] = []  # of earlier lives of this frontend
+
+    def recover(self) -> None:
+        """At the start of the frontend. Raises META_DOWN."""
+        for each in self._store.checks.all():
+            outcome = each if each.over else replace(each, row=interrupted(each.row), over=True)
+            if outcome is not each:
+                self._store.checks.change(outcome)
+            self._past.append(outcome)
+        self._ids = itertools.count(1 + max((each.check for each in self._past), default=0))
 
     def start(self, node: CheckSync, db: str | None) -> int:
         """Returns at once. Raises UNKNOWN_JOB, NO_SUCH_CHANNEL, CHECK_REFUSED, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
@@ -100,13 +117,21 @@ class Checks:
             if len(self._running) >= MOST_RUNNING:
                 raise SyncError(Code.TOO_MANY_CHECKS, limit=MOST_RUNNING)
             check = Check(id=next(self._ids), options=options, tables=tables)
+            self._store.checks.begin([_outcome(check, place) for place in range(len(tables))], self._forget())
             self._checks[check.id] = check
-            over = [each.id for each in self._checks.values() if each.is_over]
-            for old in over[: max(len(self._checks) - MOST_KEPT, 0)]:
-                del self._checks[old]
             running = self._running[check.id] = _Running(self, check, servers)
         running.start()
         return check.id
+
+    def _forget(self) -> list[int]:
+        """So many of the oldest ones that there is room for another one."""
+        past = list(dict.fromkeys(each.check for each in self._past))
+        over = [each.id for each in self._checks.values() if each.is_over]
+        old = [*past, *over][: max(len(past) + len(self._checks) + 1 - MOST_KEPT, 0)]
+        self._past = [each for each in self._past if each.check not in old]
+        for each in old:
+            self._checks.pop(each, None)
+        return old
 
     def _server(self, job: SyncJob, channel: ChannelDescription) -> CheckedServer:
         found = self._server_of(job.source)
@@ -116,7 +141,7 @@ class Checks:
 
     def stop(self, check_id: int) -> None:
         """Returns at once; one that has ended stays as it is. Raises NO_SUCH_CHECK."""
-        self._found(check_id)
+        self.jobs_of(check_id)
         running = self._running.get(check_id)
         if running is not None:
             running.stop()
@@ -130,7 +155,8 @@ class Checks:
 
     def jobs_of(self, check_id: int) -> frozenset[tuple[str, str]]:
         """Database and name. Raises NO_SUCH_CHECK."""
-        return frozenset((each.job.db, each.job.name) for each in self._found(check_id).tables)
+        past = frozenset((str(each.row[1]), str(each.row[2])) for each in self._past if each.check == check_id)
+        return past or frozenset((each.job.db, each.job.name) for each in self._found(check_id).tables)
 
     def jobs_of_targets(self, names: Sequence[Name], db: str | None) -> frozenset[tuple[str, str]]:
         """Of the jobs that fill these tables."""
@@ -141,10 +167,11 @@ class Checks:
     def rows(self, table: str) -> list[Row]:
         """Of sync_checks or sync_check_rows, the oldest check first."""
         with self._lock:
-            checks = list(self._checks.values())
+            checks, past = list(self._checks.values()), list(self._past)
         if table == "sync_checks":
-            return [each.row(check.id) for check in checks for each in check.tables]
-        return [row for check in checks for each in check.tables for row in each.rows(check.id)]
+            return [*(each.row for each in past), *(each.row(check.id) for check in checks for each in check.tables)]
+        found = [row for each in past for row in each.found]
+        return found + [row for check in checks for each in check.tables for row in each.rows(check.id)]
 
     def close(self) -> None:
         """Every one ends."""
@@ -186,6 +213,13 @@ class Checks:
     def cancel(self, tag: str) -> None:
         self._queries.cancel(tag)
 
+    def keep(self, check: Check, place: int) -> None:
+        """Of a table that is over. What cannot be stored is shown as long as this frontend lives."""
+        try:
+            self._store.checks.change(_outcome(check, place))
+        except SyncError as error:
+            log.warning("what check %d has found is not stored: %s", check.id, error)
+
     def ended(self, check_id: int) -> None:
         self._running.pop(check_id, None)
 
@@ -212,14 +246,16 @@ class _Running:
 
     def _run(self) -> None:
         try:
-            for record in self._check.tables:
+            for place, record in enumerate(self._check.tables):
                 self._run_table(record)
+                self._checks.keep(self._check, place)
         except Exception:
             log.exception("check %d", self._check.id)
         finally:
-            for record in self._check.tables:
+            for place, record in enumerate(self._check.tables):
                 if record.state not in OVER:
                     record.ends(CheckState.FAILED, "an internal error; fe.log has the details")
+                    self._checks.keep(self._check, place)
             self._checks.ended(self._check.id)
 
     def _run_table(self, record: CheckedTable) -> None:
@@ -246,6 +282,13 @@ class _Running:
         if self._stopped.is_set():
             raise SyncError(Code.INTERRUPTED)
         return self._checks.own(sql, self._tag)
+
+
+def _outcome(check: Check, place: int) -> Outcome:
+    table = check.tables[place]
+    rows = tuple(itertools.islice(table.rows(check.id), MOST_STORED))
+    over = table.state in OVER
+    return Outcome(check=check.id, place=place, job_id=table.job.id, row=table.row(check.id), found=rows, over=over)
 
 
 def _message(table: CheckedTable) -> tuple[str, str]:

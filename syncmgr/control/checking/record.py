@@ -19,6 +19,8 @@ from syncmgr.job.check.verdict import Found, Kind, Result, result
 from syncmgr.job.sync_job import SyncJob
 
 LONGEST: Final = 4096  # characters of a row that is shown
+STATE: Final = 8  # its place in a row of sync_checks; the result follows it, and the reason is the last one
+INTERRUPTED: Final = "the frontend ended meanwhile, so that nothing is known of it; check it again"
 
 Row = tuple[object, ...]
 
@@ -148,6 +150,11 @@ class Check:
     @property
     def is_over(self) -> bool:
         return all(each.state in OVER for each in self.tables)
+
+
+def interrupted(row: Row) -> Row:
+    """That of a table whose check ended with its frontend, from the row that was stored when it began."""
+    return (*row[:STATE], str(CheckState.FAILED), None, *row[STATE + 2 : -1], INTERRUPTED)
 
 
 def _json(value: object) -> str | None:

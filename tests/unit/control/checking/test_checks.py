@@ -1,15 +1,18 @@
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from syncmgr.control.checking.checks import MOST_RUNNING, Checks
+from syncmgr.console.table_columns import TABLES
+from syncmgr.control.checking.checks import MOST_KEPT, MOST_RUNNING, Checks
+from syncmgr.control.checking.record import INTERRUPTED
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.meta.checks.outcomes import Outcome
 from syncmgr.pipeline.witness import Witnesses
 from syncsql import CheckSync, Name, Property
 from tests.support.until import until
@@ -30,15 +33,37 @@ class Server:
         return (), 10
 
 
+class Kept:
+    """The outcomes that are stored. `fails`: nothing more can be."""
+
+    def __init__(self) -> None:
+        self.stored: dict[tuple[int, int], Outcome] = {}
+        self.fails = False
+
+    def all(self) -> list[Outcome]:
+        return [self.stored[place] for place in sorted(self.stored)]
+
+    def begin(self, outcomes: Sequence[Outcome], forgotten: Collection[int]) -> None:
+        self.stored = {place: each for place, each in self.stored.items() if each.check not in forgotten}
+        for each in outcomes:
+            self.change(each)
+
+    def change(self, outcome: Outcome) -> None:
+        if self.fails:
+            raise SyncError(Code.META_DOWN, reason="gone")
+        self.stored[outcome.check, outcome.place] = outcome
+
+
 class House:
     """The rest of the frontend: one job, which does not run, and another one."""
 
-    def __init__(self, job: SyncJob, server: Server | None) -> None:
+    def __init__(self, job: SyncJob, server: Server | None, kept: Kept | None = None) -> None:
+        self.kept = kept or Kept()
         self.epochs: list[Any] = []
         jobs = SimpleNamespace(
             by_name=lambda _db, _name: job, by_id=lambda _: job, all=lambda *, live: [job] if live else []
         )
-        store: Any = SimpleNamespace(jobs=jobs, epochs=SimpleNamespace(of=lambda *_: self.epochs))
+        store: Any = SimpleNamespace(jobs=jobs, checks=self.kept, epochs=SimpleNamespace(of=lambda *_: self.epochs))
         runs: Any = SimpleNamespace(of=lambda _: None)
         queries: Any = SimpleNamespace(cancel=lambda _: None)
         self.checks = Checks(
@@ -137,3 +162,40 @@ def test_an_intent_is_not_what_the_target_has(house: House) -> None:
     assert house.checks.stored_end(JOB.id) is None
     house.epochs = [stored(1, 10.0), stored(2, 11.0), stored(3, None)]
     assert house.checks.stored_end(JOB.id) == Position(offset=2)
+
+
+def test_a_check_that_ends_with_its_frontend_says_so_after_the_next_start(house: House) -> None:
+    """It has no result; one that had ended keeps its own, and numbers are not given again."""
+    stopped, cut = house.checks.start(NODE, "demo"), house.checks.start(NODE, "demo")
+    house.checks.stop(stopped)
+    until(lambda: house.kept.stored[stopped, 0].over, why="it is stored")
+    before = house.checks.rows("sync_checks")[0]
+    after = House(JOB, Server(), house.kept).checks
+    after.recover()
+    rows = after.rows("sync_checks")
+    assert rows[0] == before
+    assert [(row[3], row[8], row[9], row[-1]) for row in rows[1:]] == [(cut, "FAILED", None, INTERRUPTED)]
+    assert [each.over for each in house.kept.all()] == [True, True]
+    assert after.jobs_of(cut) == {("demo", "job1")}
+    after.stop(cut)
+    assert after.start(NODE, "demo") == cut + 1
+    after.close()
+
+
+def test_the_oldest_are_forgotten(house: House) -> None:
+    """Those of an earlier life first."""
+    shown = tuple(range(len(TABLES["sync_checks"])))
+    for number in range(1, MOST_KEPT + 1):
+        house.kept.change(Outcome(check=number, place=0, job_id=JOB.id, row=shown, over=True))
+    house.checks.recover()
+    found = house.checks.start(NODE, "demo")
+    assert found == MOST_KEPT + 1
+    assert [each.check for each in house.kept.all()] == list(range(2, MOST_KEPT + 2))
+    assert len(house.checks.rows("sync_checks")) == MOST_KEPT
+
+
+def test_a_check_whose_end_cannot_be_stored_ends(house: House) -> None:
+    found = house.checks.start(NODE, "demo")
+    house.kept.fails = True
+    house.checks.stop(found)
+    until(lambda: state(house) == ["STOPPED"], why="the end")

@@ -1,0 +1,1 @@
+"""What checks have found."""
