@@ -18,6 +18,9 @@ from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
+ON_MYSQL = pytest.mark.parametrize(
+    "any_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.slow)], indirect=True
+)  # what the type test holds on both
 OVER = {"DONE", "FAILED", "STOPPED"}
 COLUMNS = {
     "i": ("INT ZEROFILL", "7", "8"),
@@ -157,6 +160,7 @@ def writing(it: Checked, statement: Callable[[], str]) -> Iterator[None]:
         thread.join()
 
 
+@ON_MYSQL
 def test_rows_on_their_way_are_not_called_different(checked: Callable[[str], Checked]) -> None:
     """Rows that change all the time between two values are never DIFFERENT, while rows that were changed unseen are
     found among them, in many chunks.
@@ -195,6 +199,7 @@ def test_rows_on_their_way_are_not_called_different(checked: Callable[[str], Che
     assert (it.found(over["CHECK_ID"]), over["UNSETTLED"]) == (expected, 0)
 
 
+@ON_MYSQL
 def test_a_quiet_server_is_compared_too(checked: Callable[[str], Checked]) -> None:
     """Its binlog ends with events that are in no transaction, after a new file was begun."""
     it = checked("quiet")
@@ -204,6 +209,7 @@ def test_a_quiet_server_is_compared_too(checked: Callable[[str], Checked]) -> No
     assert it.check()["RESULT"] == "EQUAL"
 
 
+@ON_MYSQL
 def test_a_check_waits_for_its_job_and_ends_when_it_is_stopped(checked: Callable[[str], Checked]) -> None:
     """That of a paused job waits, and says why; STOP CHECK ends it."""
     it = checked("waiting")
@@ -222,6 +228,29 @@ def test_a_check_waits_for_its_job_and_ends_when_it_is_stopped(checked: Callable
     assert raised.value.args[0] == Code.NO_SUCH_CHECK.number
 
 
+@ON_MYSQL
+def test_a_statement_and_a_pause_meanwhile_make_no_verdict_wrong(checked: Callable[[str], Checked]) -> None:
+    """A table that a statement changes is compared again from its beginning, with its new columns; while its job is
+    paused the check waits.
+    """
+    it = checked("altered")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    it.run("INSERT INTO t VALUES " + ", ".join(f"({row}, 0)" for row in range(1500)))
+    it.create_sync()
+    check = it.begin('WITH ("chunk_rows" = "100", "max_rows_per_second" = "200")')
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] > 2, why="the first rows are equal")
+    it.run("ALTER TABLE t ADD COLUMN w INT")
+    it.unseen("UPDATE t SET w = 5 WHERE id = 1")
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] < 2, why="it begins again")
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] > 2, why="it goes on")
+    it.fe.sql(f"PAUSE SYNC JOB {it.name}.job1")
+    until(lambda: it.rows(check)[0]["STATE"] == "WAITING", why="it waits")
+    it.fe.sql(f"RESUME SYNC JOB {it.name}.job1")
+    until(lambda: it.rows(check)[0]["STATE"] in OVER, why="the end")
+    assert (it.rows(check)[0]["RESULT"], it.found(check)) == ("DIFFERENT", {1: ("DIFFERENT", "w")})
+
+
+@ON_MYSQL
 def test_a_check_ends_with_its_frontend_and_its_results_stay(checked: Callable[[str], Checked]) -> None:
     """After a kill -9 of the frontend a check that was over has its result and its rows; one that was not has failed,
     says why, and has no result; the next one is right.
@@ -249,6 +278,7 @@ def test_a_check_ends_with_its_frontend_and_its_results_stay(checked: Callable[[
     assert (again["RESULT"], it.found(again["CHECK_ID"])) == ("DIFFERENT", expected)
 
 
+@ON_MYSQL
 def test_the_end_of_a_worker_makes_no_verdict_wrong(checked: Callable[[str], Checked]) -> None:
     """While rows change and the worker is killed again and again, what differs for certain is found, and nothing else
     is called different.
