@@ -229,6 +229,28 @@ def test_a_check_waits_for_its_job_and_ends_when_it_is_stopped(checked: Callable
 
 
 @ON_MYSQL
+def test_a_statement_and_a_pause_meanwhile_make_no_verdict_wrong(checked: Callable[[str], Checked]) -> None:
+    """A table that a statement changes is compared again from its beginning, with its new columns; while its job is
+    paused the check waits.
+    """
+    it = checked("altered")
+    it.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    it.run("INSERT INTO t VALUES " + ", ".join(f"({row}, 0)" for row in range(1500)))
+    it.create_sync()
+    check = it.begin('WITH ("chunk_rows" = "100", "max_rows_per_second" = "200")')
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] > 2, why="the first rows are equal")
+    it.run("ALTER TABLE t ADD COLUMN w INT")
+    it.unseen("UPDATE t SET w = 5 WHERE id = 1")
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] < 2, why="it begins again")
+    until(lambda: it.rows(check)[0]["CHUNKS_DONE"] > 2, why="it goes on")
+    it.fe.sql(f"PAUSE SYNC JOB {it.name}.job1")
+    until(lambda: it.rows(check)[0]["STATE"] == "WAITING", why="it waits")
+    it.fe.sql(f"RESUME SYNC JOB {it.name}.job1")
+    until(lambda: it.rows(check)[0]["STATE"] in OVER, why="the end")
+    assert (it.rows(check)[0]["RESULT"], it.found(check)) == ("DIFFERENT", {1: ("DIFFERENT", "w")})
+
+
+@ON_MYSQL
 def test_a_check_ends_with_its_frontend_and_its_results_stay(checked: Callable[[str], Checked]) -> None:
     """After a kill -9 of the frontend a check that was over has its result and its rows; one that was not has failed,
     says why, and has no result; the next one is right.

@@ -22,6 +22,7 @@ from syncmgr.sources.port import CheckedServer
 
 STEP_SECOND: Final = 0.03  # between two looks at what is committed
 NOT_RUNNING: Final = "its job does not run"
+FOLLOWING: Final = "its job follows a statement on it"
 
 Here = TypeVar("Here")
 There = TypeVar("There")
@@ -68,6 +69,8 @@ class Bracket:
             raise UnsteadyError(NOT_RUNNING)
         channel = self.table.channel
         with witness.watching(channel.token, [column.name for column in self.table.key_sources]) as watch:
+            if watch.altered:  # by what is committed now; what the table is, is known once that has ended
+                raise UnsteadyError(FOLLOWING)
             self._refuse_unsteady(run, witness, watch)
             self._refuse_altered()
             start = self._committed(witness)

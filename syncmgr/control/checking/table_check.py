@@ -18,7 +18,7 @@ from syncmgr.job.check.check_options import CheckOptions
 from syncmgr.job.check.compared_table import KEYS_AT_ONCE, ComparedTable, Rows
 from syncmgr.job.check.verdict import Found, Judged, Key, Kind, Texts, Touched, by_key, differing_parts, judged, lots
 
-MOST_BEGINNINGS: Final = 3  # of a table that is altered again and again
+MOST_BEGINNINGS: Final = 10  # of a table that is altered again and again
 RETRY_SECOND: Final = 0.5
 PATIENCE_SECOND: Final = 3600.0  # with a job that does not run, or a table that is behind
 HASHES: Final = 1 << 64

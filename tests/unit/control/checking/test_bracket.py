@@ -149,18 +149,32 @@ def test_another_server_proves_nothing(job: Job) -> None:
         bracket(job).ask(there, lambda: 2)
 
 
-def test_a_statement_on_the_table_ends_it(job: Job) -> None:
-    class Step:
-        concerned = frozenset({TABLE.channel.token})
-        changes: dict[str, object] = {}  # noqa: RUF012 - a double
+class Step:
+    """A statement on the table."""
 
+    concerned = frozenset({TABLE.channel.token})
+    changes: dict[str, object] = {}  # noqa: RUF012 - a double
+
+
+def statement() -> Epoch:
+    step: Any = Step()
+    return Epoch(number=2, end=at(2), last_seq=0, ddl=step)
+
+
+def test_a_statement_on_the_table_ends_it(job: Job) -> None:
     def there() -> None:
-        step: Any = Step()
-        with job.witness_of.committing(Epoch(number=2, end=at(2), last_seq=0, ddl=step)):
+        with job.witness_of.committing(statement()):
             pass
 
     with pytest.raises(AlteredError):
         bracket(job).ask(there, lambda: 2)
+
+
+def test_a_statement_that_is_being_followed_is_waited_for(job: Job) -> None:
+    """However long its commit takes: a check that began again at once would soon have begun too often."""
+    with job.witness_of.committing(statement()), pytest.raises(UnsteadyError, match="follows a statement"):
+        bracket(job).ask(lambda: 1, lambda: 2)
+    assert bracket(job).ask(lambda: 1, lambda: 2)[:2] == (1, 2)
 
 
 def test_whoever_stops_it_ends_it(job: Job) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from syncmgr.control.checking.bracket import AlteredError, Bracket, UnsteadyError
 from syncmgr.control.checking.record import CheckedTable, CheckState
-from syncmgr.control.checking.table_check import TableCheck
+from syncmgr.control.checking.table_check import MOST_BEGINNINGS, TableCheck
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.check.check_options import CheckOptions
@@ -170,9 +170,9 @@ def test_all_differences_count_though_only_some_are_kept() -> None:
 def test_a_table_that_is_altered_is_compared_from_its_beginning() -> None:
     record = checked(pair_of(10, troubles=[AlteredError()]))
     assert (record.state, record.figures.source) == (CheckState.DONE, 10)
-    failed = checked(pair_of(10, troubles=[AlteredError()] * 3))
+    failed = checked(pair_of(10, troubles=[AlteredError()] * MOST_BEGINNINGS))
     assert failed.state is CheckState.FAILED
-    assert "3 times" in str(failed.reason)
+    assert f"{MOST_BEGINNINGS} times" in str(failed.reason)
 
 
 def test_it_waits_for_what_passes_and_ends_with_what_does_not() -> None:
