@@ -77,8 +77,8 @@ def chat(frontend: FrontendProcess) -> Iterator[Chat]:
     """Receives the alerts of the frontend."""
     started = Chat()
     frontend.sql(f'ADMIN SET FRONTEND CONFIG ("alert_webhook" = "{started.url}")')
-    assert "hidden" not in (frontend.folder / "log" / "audit.log").read_text()
-    assert "hidden" not in str(frontend.sql("SHOW FRONTEND CONFIG LIKE 'alert%'"))
+    assert "key=hidden" not in (frontend.folder / "log" / "audit.log").read_text()
+    assert "key=hidden" not in str(frontend.sql("SHOW FRONTEND CONFIG LIKE 'alert%'"))
     yield started
     frontend.sql('ADMIN SET FRONTEND CONFIG ("alert_webhook" = "")')
     started.stop()
