@@ -6,11 +6,8 @@ Must not know: what is done with them.
 
 import threading
 from collections.abc import Collection, Mapping
-from typing import Final
 
-from syncmgr.job.metrics.histogram import CommitTimes
-
-NONE: Final = CommitTimes()
+from syncmgr.job.metrics.histogram import NO_COMMITS, CommitTimes
 
 
 class AllCommitTimes:
@@ -23,7 +20,7 @@ class AllCommitTimes:
     def observe(self, job_id: int, intent_at: float | None, source_time: float, now: float) -> None:
         """A commit of it; see CommitTimes.with_commit."""
         with self._changing:
-            known = self._of.get(job_id, NONE)
+            known = self._of.get(job_id, NO_COMMITS)
             self._of[job_id] = known.with_commit(intent_at=intent_at, source_time=source_time, now=now)
 
     def of(self, job_ids: Collection[int]) -> Mapping[int, CommitTimes]:

@@ -46,3 +46,6 @@ class CommitTimes:
         duration = self.duration if intent_at is None else self.duration.with_one(max(0.0, now - intent_at))
         delay = self.delay if not source_time else self.delay.with_one(max(0.0, now - source_time))
         return type(self)(duration=duration, delay=delay)
+
+
+NO_COMMITS: Final = CommitTimes()

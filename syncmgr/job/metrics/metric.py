@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from syncmgr.job.metrics.histogram import CommitTimes, Histogram
+from syncmgr.job.metrics.histogram import NO_COMMITS, CommitTimes, Histogram
 from syncmgr.job.metrics.sample import JobSample, Sample
 from syncmgr.job.state import JobState
 
 Series = tuple[tuple[str, ...], float | Histogram]  # the values of the labels, and the value
 OF_JOB: Final = ("db", "sync_job")  # not `job`, which Prometheus has for itself
 OF_TABLE: Final = (*OF_JOB, "table")
-NO_COMMITS: Final = CommitTimes()
 SHOWN_STATES: Final = tuple(dict.fromkeys(state.shown for state in JobState))
 
 

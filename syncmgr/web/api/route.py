@@ -19,6 +19,7 @@ from syncmgr.web.answers import Refusal, failed, refused
 from syncmgr.web.asked import Asked, House
 
 PREFIX: Final = "/api/v1"
+Handler = Callable[[Asked], Awaitable[Response]]
 CHANGING: Final = frozenset({"POST", "PUT", "DELETE"})
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class ApiRoute:
     path: str
     who: Who
     says: str
-    answer: Callable[[Asked], Awaitable[Response]]
+    answer: Handler
     statement: str = ""
 
     def served(self, house: House) -> Route:

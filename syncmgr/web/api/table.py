@@ -4,18 +4,20 @@ Owns: which there are, and whom each answers. docs/page.md has this table.
 Must not know: what a route does.
 """
 
+from itertools import starmap
 from pathlib import Path
 
 from syncmgr.web.api.events import Events
 from syncmgr.web.api.jobs import Jobs
 from syncmgr.web.api.login import Login
 from syncmgr.web.api.recent import Recent
-from syncmgr.web.api.route import ApiRoute, Who
+from syncmgr.web.api.route import ApiRoute, Handler, Who
 from syncmgr.web.api.statements import Statements
 from syncmgr.web.ports import Samples
 from syncmgr.web.tokens import Tokens
 
 JOB = "/jobs/{db}/{name}"
+Row = tuple[str, str, Who, str, Handler, str]
 
 
 def routes(samples: Samples, recent: Recent, tokens: Tokens, most_streams: int, log_file: Path) -> tuple[ApiRoute, ...]:
@@ -29,18 +31,18 @@ def routes(samples: Samples, recent: Recent, tokens: Tokens, most_streams: int, 
 
 
 def _of_sessions(login: Login) -> tuple[ApiRoute, ...]:
-    rows = (
+    rows: tuple[Row, ...] = (
         ("POST", "/session", Who.ALL, 'A cookie and `csrf`, for {"user", "password"}', login.begin, ""),
         ("DELETE", "/session", Who.USER, "The end of that login", login.end, ""),
         ("GET", "/me", Who.USER, "`user`, `csrf` of the page's login, and `may`: change, operate", login.me, ""),
         ("GET", "/databases", Who.USER, "`databases`", login.databases, "SHOW DATABASES"),
     )
-    return tuple(map(_row, rows))
+    return tuple(starmap(_row, rows))
 
 
 def _of_jobs(jobs: Jobs, events: Events) -> tuple[ApiRoute, ...]:
     of = "information_schema."
-    rows = (
+    rows: tuple[Row, ...] = (
         ("GET", "/jobs", Who.USER, "All jobs that its user sees, from the last sample", jobs.all, ""),
         (
             "GET",
@@ -62,11 +64,11 @@ def _of_jobs(jobs: Jobs, events: Events) -> tuple[ApiRoute, ...]:
         ("POST", f"{JOB}/resume", Who.USER, "Nothing", jobs.resume, "RESUME SYNC JOB"),
         ("POST", f"{JOB}/stop", Who.USER, 'Nothing; it wants {"confirm": "db.name"}', jobs.stop, "STOP SYNC JOB"),
     )
-    return tuple(map(_row, rows))
+    return tuple(starmap(_row, rows))
 
 
 def _of_statements(statements: Statements) -> tuple[ApiRoute, ...]:
-    rows = (
+    rows: tuple[Row, ...] = (
         (
             *("POST", "/sql", Who.USER, '`columns`, `rows`, `affected`, `second`, `more`, for {"sql", "db", "limit"}'),
             *(statements.sql, "any"),
@@ -78,9 +80,8 @@ def _of_statements(statements: Statements) -> tuple[ApiRoute, ...]:
         ),
         ("GET", "/frontends", Who.OPERATOR, "`frontends`, `now`, `disk_free`", statements.frontends, "SHOW FRONTENDS"),
     )
-    return tuple(map(_row, rows))
+    return tuple(starmap(_row, rows))
 
 
-def _row(row: tuple[object, ...]) -> ApiRoute:
-    method, path, who, says, answer, statement = row
-    return ApiRoute(method=method, path=path, who=who, says=says, answer=answer, statement=statement)  # type: ignore[arg-type]
+def _row(method: str, path: str, who: Who, says: str, answer: Handler, statement: str) -> ApiRoute:
+    return ApiRoute(method=method, path=path, who=who, says=says, answer=answer, statement=statement)
