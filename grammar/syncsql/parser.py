@@ -35,6 +35,7 @@ from syncsql.statements.sync import (
     LeaveTable,
     PauseSync,
     RenameSync,
+    RepairSync,
     ResumeSync,
     ResyncTable,
     SetSource,
@@ -79,6 +80,7 @@ Statement: TypeAlias = (
     | CheckSync
     | CheckTables
     | StopCheck
+    | RepairSync
     | ShowSync
     | ShowSyncStatus
     | ShowSyncTables

@@ -14,6 +14,7 @@ from typing import Final
 
 from syncmgr.config import catalog_keys, spark_keys
 from syncmgr.config.alert_settings import ALERT_SETTINGS
+from syncmgr.config.check_limits import CHECK_LIMITS
 from syncmgr.config.checks import Setting, Value
 from syncmgr.config.console_limits import CONSOLE_LIMITS
 from syncmgr.config.frontend_settings import FRONTEND_SETTINGS
@@ -28,6 +29,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *HTTP_SETTINGS,
     *JOB_LIMITS,
     *SOURCE_LIMITS,
+    *CHECK_LIMITS,
     *CONSOLE_LIMITS,
     *ALERT_SETTINGS,
 )

@@ -23,6 +23,7 @@ from syncsql import (
     ExplainSync,
     JobAlteration,
     Name,
+    RepairSync,
     SetSource,
 )
 
@@ -92,6 +93,10 @@ class Checks(Protocol):
     def start_targets(self, names: Sequence[Name], db: str | None) -> int: ...
 
     def stop(self, check_id: int) -> None: ...
+
+    def repair(self, node: RepairSync, db: str | None) -> int:
+        """The id of the check that follows it."""
+        ...
 
     def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
         """Table, Op, Msg_type, Msg_text; None: it is not over."""

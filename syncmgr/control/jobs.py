@@ -15,7 +15,8 @@ from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
 from syncmgr.control.alter.named_channel import leaves_name
 from syncmgr.control.alter.new_source import CheckContinues, NewSources
-from syncmgr.control.alter.resync import Resyncs, ResyncTargets
+from syncmgr.control.alter.part_of_rows import ResyncTargets
+from syncmgr.control.alter.resync import Resyncs
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.job_places import JobPlaces
 from syncmgr.control.made_targets import doubling_rows, lacking_rows, made

@@ -90,6 +90,7 @@ SOURCE_PURGES_SOON = Row(
 )
 NO_SUCH_CHECK = Row(20154, "HY000", "There is no check {id}")
 TOO_MANY_CHECKS = Row(20151, "HY000", "There are {limit} checks under way; wait for the end of one, or STOP CHECK it")
+REPAIR_REFUSED = Row(20155, "HY000", "Check {check} cannot be repaired: {reason}")
 CHECK_REFUSED = Row(20152, "HY000", "Table '{table}' cannot be compared with its source: {reason}")
 CHECK_BROKEN = Row(20153, "HY000", "The check of table '{table}' has ended: {reason}")
 SOURCE_UNLOGGED = Row(

@@ -18,6 +18,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.console.login.tls import publish_certificate
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.checking.checks import Checks
+from syncmgr.control.checking.repairs import Repairs
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.control.running.scheduler import Scheduler
@@ -27,7 +28,7 @@ from syncmgr.control.users import Users
 from syncmgr.fe.alerts import Alerts
 from syncmgr.fe.commit_times import AllCommitTimes
 from syncmgr.fe.doors import Doors
-from syncmgr.fe.limits import console_limits
+from syncmgr.fe.limits import check_limits, console_limits
 from syncmgr.fe.measuring import Measuring
 from syncmgr.fe.metadata import Metadata
 from syncmgr.fe.places import exposed, jars_dir, remove, tls_folder
@@ -93,6 +94,8 @@ class Frontend:
             server_of=sources.checked,
             target_of=self.catalog.table,
             queries=self.queries,
+            repairs=Repairs(store, self.jobs.runs, self.catalog),
+            limits=lambda: check_limits(settings),
         )
         self.history = History(store, self.jobs, self.lake.tables, checks)
         self._scheduler = self._scheduled(upkeep, retained)

@@ -11,6 +11,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.console import limits as console
 from syncmgr.host import open_files
 from syncmgr.job.backoff import COMMIT, Retry
+from syncmgr.job.check.check_options import CheckLimits
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.rows.dead_letter import DeadLetterBounds
 from syncmgr.pipeline.messages import Limits
@@ -39,6 +40,15 @@ def dead_letters_of(settings: JobSettings) -> DeadLetterBounds:
 
 def retry_of(settings: JobSettings) -> Retry:
     return replace(COMMIT, times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
+
+
+def check_limits(settings: Settings) -> CheckLimits:
+    return CheckLimits(
+        running=settings.number("check_max_running"),
+        kept=settings.number("check_keep"),
+        wait_second=settings.seconds("check_wait_second"),
+        repaired_rows=settings.number("repair_max_rows"),
+    )
 
 
 def console_limits(settings: Settings, files: int) -> console.Limits:

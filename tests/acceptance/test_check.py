@@ -87,11 +87,25 @@ class Checked:
     def rows(self, check: int) -> list[dict[str, Any]]:
         return self.fe.sql(f"SELECT * FROM information_schema.sync_checks WHERE CHECK_ID = {check}")
 
+    def repair(self, check: int, more: str = "") -> dict[str, Any]:
+        """The check that follows it, when it is over."""
+        [row] = self.fe.sql(f"REPAIR SYNC JOB {self.name}.job1 CHECK {check} {more}")
+        return self.ended(int(row["CheckId"]))
+
     def check(self, options: str = "") -> dict[str, Any]:
+        return self.ended(self.begin(options))
+
+    def ended(self, check: int) -> dict[str, Any]:
         """The last table, when it is over."""
-        check = self.begin(options)
         until(lambda: all(row["STATE"] in OVER for row in self.rows(check)), why=f"check {check} of {self.name}")
         return self.rows(check)[-1]
+
+    def refused(self, statement: str) -> str:
+        """The message of REPAIR_REFUSED."""
+        with pytest.raises(pymysql.err.MySQLError) as raised:
+            self.fe.sql(statement)
+        assert raised.value.args[0] == Code.REPAIR_REFUSED.number
+        return str(raised.value.args[1])
 
     def found(self, check: int) -> dict[int, tuple[str, str]]:
         """Kind and columns by id."""
@@ -295,3 +309,60 @@ def test_the_end_of_a_worker_makes_no_verdict_wrong(checked: Callable[[str], Che
             until(lambda check=check: it.rows(check)[0]["STATE"] in OVER, why="the end")  # type: ignore[misc]
             found = {key: what for key, what in it.found(check).items() if what[0] != "UNSETTLED"}
             assert (it.rows(check)[0]["STATE"], found) == ("DONE", {499: ("DIFFERENT", "v")})
+
+
+ODD = "a VARCHAR(40) CHARACTER SET utf8mb4, b VARBINARY(9), c DECIMAL(12,4), d DATETIME(6)"
+KEYS = [
+    *("'it''s', X'00FF27', -1.5000, '2024-02-29 23:59:59.999999'", "'back\\\\slash', X'5C', 0.0001, '0001-01-01'"),
+    *("'a \"b\" `c`', X'', 99999999.9999, '9999-12-31 23:59:59.000001'", "'😀%_;--', X'2D2D', 0, '1999-01-01'"),
+    "'', X'00', 7, '2024-01-01 00:00:00.5'",
+]
+
+
+@ON_MYSQL
+def test_rows_that_differ_are_repaired(checked: Callable[[str], Checked]) -> None:
+    """By one column or by four, whatever their keys are: exactly those that differ are replaced, inserted and deleted,
+    in one commit for each table; the check after that finds them equal, and so does one of all rows. A check that has
+    found nothing, or that was repaired already, is refused.
+    """
+    it = checked("repaired")
+    it.run(f"CREATE TABLE odd ({ODD}, v INT, PRIMARY KEY (a, b, c, d))", "CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    it.run(*(f"INSERT INTO odd VALUES ({key}, 1)" for key in KEYS[:-1]))
+    it.run("INSERT INTO t VALUES " + ", ".join(f"({row}, 0)" for row in range(1000)))
+    it.create_sync()
+    equal = it.check()["CHECK_ID"]
+    assert "no row that differs" in it.refused(f"REPAIR SYNC JOB {it.name}.job1 CHECK {equal}")
+    it.unseen("UPDATE odd SET v = 2", f"INSERT INTO odd VALUES ({KEYS[-1]}, 3)")
+    it.unseen("UPDATE t SET v = 5 WHERE id IN (3, 500)", "DELETE FROM t WHERE id = 7", "INSERT INTO t VALUES (-9, 9)")
+    check = it.check()["CHECK_ID"]
+    assert [(row["RESULT"], row["REPAIRED"]) for row in it.rows(check)] == [("DIFFERENT", 0)] * 2
+    before = _snapshots(it)
+    after = it.repair(check)["CHECK_ID"]
+    shown = [(row["STATE"], row["RESULT"], row["REPAIRS"], row["REPAIRED"]) for row in it.rows(after)]
+    assert shown == [("DONE", "EQUAL", check, 5), ("DONE", "EQUAL", check, 4)]
+    assert [row["REPAIRED"] for row in it.rows(check)] == [5, 4]
+    [missing] = it.fe.sql(
+        f"SELECT COUNT(*) n FROM information_schema.sync_check_rows WHERE CHECK_ID = {check} AND REPAIR_TIME IS NULL"
+    )
+    assert missing["n"] == 0
+    assert {table: count - before[table] for table, count in _snapshots(it).items()} == {"odd": 1, "t": 1}
+    again = it.rows(it.check()["CHECK_ID"])
+    assert [(row["RESULT"], row["ROWS_TARGET"]) for row in again] == [("EQUAL", 5), ("EQUAL", 1000)]
+    assert "read again since" in it.refused(f"REPAIR SYNC JOB {it.name}.job1 CHECK {check} TABLE t")
+    it.fe.sql('ADMIN SET FRONTEND CONFIG ("repair_max_rows" = "3")')
+    it.unseen("UPDATE t SET v = 6 WHERE id < 3", "UPDATE odd SET v = 7 WHERE c = 7")
+    check = it.check()["CHECK_ID"]
+    assert "RESYNC TABLE" in it.refused(f"REPAIR SYNC JOB {it.name}.job1 CHECK {check}")
+    it.repair(check, "TABLE odd")
+    assert [row["REPAIRED"] for row in it.rows(check)] == [1, 0]
+    it.fe.sql('ADMIN SET FRONTEND CONFIG ("repair_max_rows" = "10000")')
+
+
+def _snapshots(it: Checked) -> dict[str, int]:
+    """How many each target has that changed rows."""
+    return {
+        table: it.fe.sql(
+            f"SELECT COUNT(*) n FROM {it.name}.{table}.snapshots WHERE summary['changed-partition-count'] > 0"
+        )[0]["n"]
+        for table in ("odd", "t")
+    }

@@ -23,6 +23,7 @@ from syncsql.statements.sync import (
     LeaveTable,
     PauseSync,
     RenameSync,
+    RepairSync,
     ResumeSync,
     ResyncTable,
     SetSource,
@@ -89,6 +90,15 @@ def stop_sync(at: Cursor) -> StopSync | StopCheck:
         return at.end(StopCheck(id=at.number("the id of a check")))
     at.expect("SYNC")
     return at.end(StopSync(job=job_name(at)))
+
+
+def repair_sync(at: Cursor) -> RepairSync:
+    """After REPAIR."""
+    at.expect("SYNC")
+    job = job_name(at)
+    at.expect("CHECK")
+    check = at.number("the id of a check")
+    return at.end(RepairSync(job=job, check=check, table=at.name("a source table") if at.take("TABLE") else None))
 
 
 def alter_sync(at: Cursor) -> JobAlteration | AddTables | SetSource:
@@ -164,10 +174,11 @@ def _string_name(at: Cursor) -> str:
 
 
 READERS: Final[
-    dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync | StopCheck | CheckSync | CheckTables]]
+    dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync | StopCheck | CheckSync | CheckTables | RepairSync]]
 ] = {
     "CHECK": check,
     "PAUSE": pause_sync,
+    "REPAIR": repair_sync,
     "RESUME": resume_sync,
     "STOP": stop_sync,
 }

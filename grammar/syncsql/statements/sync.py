@@ -312,6 +312,19 @@ class StopCheck:
         return f"STOP CHECK {self.id}"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RepairSync:
+    """REPAIR SYNC [JOB] [db.]job CHECK id [TABLE [db.]table]; the table is one of the source."""
+
+    job: Name
+    check: int
+    table: Name | None = None
+
+    def sql(self) -> str:
+        table = clause("TABLE", None if self.table is None else self.table.sql())
+        return f"REPAIR SYNC JOB {self.job.sql()} CHECK {self.check}{table}"
+
+
 JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | ResyncTable | SettleDdl
 
 

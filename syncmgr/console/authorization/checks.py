@@ -12,7 +12,7 @@ from syncmgr.console.authorization.access import Access
 from syncmgr.console.ports import Checks
 from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, SyncError
-from syncsql import CheckSync, Name
+from syncsql import CheckSync, Name, RepairSync
 
 _VALUES: Final = {
     "sync_dead_letters": ("COLUMN_VALUE", "SOURCE_ROW"),
@@ -21,7 +21,7 @@ _VALUES: Final = {
 
 
 class AuthorizedChecks:
-    """LOAD_PRIV on the job allows checking it."""
+    """LOAD_PRIV on the job allows checking and repairing it."""
 
     def __init__(self, checks: Checks, access: Access) -> None:
         self._checks, self._access = checks, access
@@ -46,6 +46,12 @@ class AuthorizedChecks:
             raise SyncError(Code.NO_SUCH_CHECK, id=check_id)
         self._need_jobs(jobs)
         self._checks.stop(check_id)
+
+    def repair(self, node: RepairSync, db: str | None) -> int:
+        home = node.job.db or db
+        if home is not None:
+            self._need_jobs([(home, node.job.name)])
+        return self._checks.repair(node, db)
 
     def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
         return self._checks.outcome(check_id)

@@ -207,6 +207,16 @@ result, sync_check_rows the rows that differ. Nothing is locked or written.
         keywords=("CHECK",),
     ),
     Topic(
+        name="REPAIR SYNC JOB",
+        syntax="REPAIR SYNC JOB [db.]job CHECK id [TABLE [db.]table]",
+        says="""Reads the rows again that a check has found to differ, and replaces them in the targets, in one commit
+for each table. Returns at once, with the id of a check that compares these rows when they are there: its RESULT is
+EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_rows says which are.
+""",
+        example="REPAIR SYNC JOB demo.job1 CHECK 7",
+        keywords=("SYNC", "JOB", "CHECK"),
+    ),
+    Topic(
         name="SHOW SYNC JOB",
         syntax="SHOW SYNC JOB [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
         says="Lists the jobs of a database: the one in FROM, or the current one; without either, all jobs.",

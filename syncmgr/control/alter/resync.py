@@ -1,12 +1,10 @@
 """ALTER SYNC JOB ... RESYNC TABLE.
 
-Owns: what is queried from source and lake before it, when the columns are renewed, why a part of the rows is not
-enough.
+Owns: what is queried from source and lake before it, when the columns are renewed.
 Must not know: the runs of jobs, how rows are read.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
 
 from syncmgr.control.alter.named_channel import (
     kind_of,
@@ -16,18 +14,18 @@ from syncmgr.control.alter.named_channel import (
     resynced,
     source_name,
 )
+from syncmgr.control.alter.part_of_rows import ResyncTargets, is_changed, is_other, refusal
 from syncmgr.control.planning import Planner
 from syncmgr.control.statement_text import excerpt
 from syncmgr.control.sync_request import Inspect
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.stopped_table import made_anew, needs_all_rows
+from syncmgr.job.ddl.stopped_table import made_anew
 from syncmgr.job.freshness import of_table
 from syncmgr.job.job_properties import parsed
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of, unfit
-from syncmgr.job.snapshot.resync_where import LEAVE_OUT
+from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
@@ -35,21 +33,6 @@ from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.store import Store
 from syncmgr.sources.port import Inspected
 from syncsql import Expression, JobAlteration, ResyncTable
-
-GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
-PLACE: Final = (
-    "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
-    f" {LEAVE_OUT}"
-)
-CHANGED: Final = f"another engine has replaced its target, or columns of it; {LEAVE_OUT}"
-OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
-
-
-class ResyncTargets(Protocol):
-    """The tables of the lake."""
-
-    def table(self, db: str, name: str) -> TargetTable: ...
-    def is_other(self, db: str, name: str, token: str, last_snapshot: int) -> bool: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +72,8 @@ class Resyncs:
             self._planner.check_exact(job.source, [replace(channel.source, db=name[0], name=name[1])])
         target = self._catalog.table(channel.target_db, channel.target)
         is_asked = channel.history.stopped is None if node.where is not None else not self._is_left(job, channel)
-        found = LookedAt(target=target, is_other=self._is_other(job, channel, target) if is_asked else None)
+        other = is_other(self._store, self._catalog, job, channel, target) if is_asked else None
+        found = LookedAt(target=target, is_other=other)
         if node.where is not None or not self._is_renewed(job, channel, found):
             return found
         inspected = self._asked(channel, name, job.source.joining)
@@ -166,23 +150,12 @@ class Resyncs:
             raise SyncError(
                 Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
             )
-        reason = self._refusal(job, channel, found)
+        reason = refusal(self._store, job, channel, found.target, other=bool(found.is_other))
         if reason:
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
         if found.is_other is None:  # the table was stopped then
             raise SyncError(Code.STALE_JOB, job=job.name)
         return excerpt(channel, found.target, where)
-
-    def _refusal(self, job: SyncJob, channel: ChannelDescription, found: LookedAt) -> str:
-        """Why a part of the rows is not enough; "": it is."""
-        load = self._store.loads.of(job.id).get(channel.token)
-        if channel.history.stopped is not None:
-            return GAP
-        if load is not None and not load.caught_up and load.excerpt is None:
-            return OPEN
-        if _is_changed(job, channel, found):
-            return CHANGED
-        return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
     def _is_renewed(self, job: SyncJob, channel: ChannelDescription, found: LookedAt) -> bool:
         """Whether RESYNC of the whole table has to adapt channel and target to the present source: nothing else
@@ -193,18 +166,6 @@ class Resyncs:
     def _is_left(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether what is stored of the table says so."""
         return self._stands(job, channel) or self._is_pending(job, channel)
-
-    def _is_other(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
-        """As in LookedAt; noticed by the job or not. A catalog that is not embedded may take its time."""
-        at = self._store.epochs.progress(job.id).get(channel.token)
-        if at is None or channel.part is not None:
-            return False
-        if at.last.epoch > 0 and channel.token not in target.writers:
-            return True
-        last = at.last.snapshot
-        return last is not None and (
-            target.is_unused or self._catalog.is_other(target.db, target.name, channel.token, last)
-        )
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""
@@ -221,5 +182,4 @@ class Resyncs:
 
 
 def _is_changed(job: SyncJob, channel: ChannelDescription, found: LookedAt) -> bool:
-    """Whether the target is no longer as the job left it."""
-    return bool(found.is_other) or unfit(channel, found.target, checked=parsed(job.properties).checked)
+    return is_changed(job, channel, found.target, other=bool(found.is_other))

@@ -1,4 +1,4 @@
-"""CHECK SYNC JOB, CHECK TABLE and STOP CHECK: what the doors call.
+"""CHECK SYNC JOB, CHECK TABLE, STOP CHECK and REPAIR SYNC JOB: what the doors call.
 
 Owns: which checks there are, and the thread of each.
 Must not know: protocols, how a table is checked.
@@ -15,11 +15,12 @@ from typing import Any, Final
 from syncmgr.control.alter.named_channel import channel_of
 from syncmgr.control.checking.bracket import Bracket
 from syncmgr.control.checking.record import OVER, Check, CheckedTable, CheckState, Row, interrupted
-from syncmgr.control.checking.table_check import OwnQueries, TableCheck
+from syncmgr.control.checking.repairs import Repair, Repairs
+from syncmgr.control.checking.table_check import OwnQueries, Suspects, TableCheck
 from syncmgr.control.running.live_runs import LiveRun, LiveRuns
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.check.check_options import CheckOptions
+from syncmgr.job.check.check_options import CheckLimits, CheckOptions
 from syncmgr.job.check.compared_table import ComparedTable, compared_table, refused
 from syncmgr.job.job_properties import OnValueError, parsed
 from syncmgr.job.position import Position
@@ -32,13 +33,12 @@ from syncmgr.meta.checks.outcomes import Outcome
 from syncmgr.meta.store import Store
 from syncmgr.pipeline.witness import Witness, Witnesses
 from syncmgr.sources.port import CheckedServer
-from syncsql import CheckSync, Name
+from syncsql import CheckSync, Name, RepairSync
 
-MOST_KEPT: Final = 100
-MOST_RUNNING: Final = 16
 MOST_STORED: Final = 1000  # rows of a table that differ, of at most 8 KiB: a server of metadata takes 16 MiB at once
 NEWEST: Final = 8  # epochs, of which at most one or two are intents
 KEEPS_OUT: Final = "its job has on_value_error = {policy}, so that its target may lack values that the source has"
+BEFORE: Final = "it is of an earlier life of this frontend, which has not kept the keys; check it again"
 NO_SERVER: Final = "its source is {kind}, which cannot be asked for rows"
 
 log = logging.getLogger(__name__)
@@ -60,9 +60,12 @@ class Checks:
         server_of: Callable[[SourceDescription], CheckedServer | None],
         target_of: Callable[[str, str], TargetTable],
         queries: OwnQueries,
+        repairs: Repairs,
+        limits: Callable[[], CheckLimits],
     ) -> None:
         self._store, self._runs, self._witnesses = store, runs, witnesses
         self._server_of, self._target_of, self._queries = server_of, target_of, queries
+        self.repairs, self.limits = repairs, limits
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
         self._checks: OrderedDict[int, Check] = OrderedDict()
@@ -80,10 +83,7 @@ class Checks:
 
     def start(self, node: CheckSync, db: str | None) -> int:
         """Returns at once. Raises UNKNOWN_JOB, NO_SUCH_CHANNEL, CHECK_REFUSED, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-        home = node.job.db or db
-        if home is None:
-            raise SyncError(Code.NO_DATABASE, job=node.job.name)
-        job = self._store.jobs.by_name(home, node.job.name)
+        job = self._job(node.job, db)
         options = CheckOptions.of({each.key: each.value for each in node.properties})
         channels = [channel_of(job, name) for name in node.tables] or job.channels
         return self._begin([(job, channel) for channel in channels], options)
@@ -103,8 +103,36 @@ class Checks:
             wanted += here
         return self._begin(wanted, CheckOptions.of({}))
 
-    def _begin(self, wanted: Iterable[tuple[SyncJob, ChannelDescription]], options: CheckOptions) -> int:
-        pairs = list(wanted)
+    def repair(self, node: RepairSync, db: str | None) -> int:
+        """The rows that differ are read again, and then compared by a check of their own, whose id is returned at once.
+
+        Raises UNKNOWN_JOB, NO_SUCH_CHECK, NO_SUCH_CHANNEL, REPAIR_REFUSED, CHECK_REFUSED, RESYNC_WHERE.
+        """
+        job = self._job(node.job, db)
+        if (job.db, job.name) not in self.jobs_of(node.check):
+            raise SyncError(Code.NO_SUCH_CHECK, id=node.check)
+        check = self._checks.get(node.check)
+        if check is None:
+            raise SyncError(Code.REPAIR_REFUSED, check=node.check, reason=BEFORE)
+        token = None if node.table is None else channel_of(job, node.table).token
+        repairs = self.repairs.of(job, check, token, self.limits().repaired_rows)
+        options = CheckOptions.of({"keep_rows": str(max(len(each.keys) for each in repairs))})
+        return self._begin([(job, each.channel) for each in repairs], options, repairs)
+
+    def _job(self, name: Name, db: str | None) -> SyncJob:
+        home = name.db or db
+        if home is None:
+            raise SyncError(Code.NO_DATABASE, job=name.name)
+        return self._store.jobs.by_name(home, name.name)
+
+    def _begin(
+        self,
+        wanted: Iterable[tuple[SyncJob, ChannelDescription]],
+        options: CheckOptions,
+        repairs: Sequence[Repair] = (),
+    ) -> int:
+        """`repairs`: of these tables, in their order."""
+        pairs, limits = list(wanted), self.limits()
         for job, channel in pairs:
             if job.state is JobState.CANCELLED:
                 raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="compared with its source")
@@ -113,21 +141,23 @@ class Checks:
                 raise refused(channel, KEEPS_OUT.format(policy=policy))
         servers = {job.id: self._server(job, channel) for job, channel in pairs}
         tables = tuple(CheckedTable(job=job, channel=channel) for job, channel in pairs)
+        for table, repair in zip(tables, repairs, strict=False):
+            table.repairs = repair.check.id
         with self._lock:
-            if len(self._running) >= MOST_RUNNING:
-                raise SyncError(Code.TOO_MANY_CHECKS, limit=MOST_RUNNING)
+            if len(self._running) >= limits.running:
+                raise SyncError(Code.TOO_MANY_CHECKS, limit=limits.running)
             check = Check(id=next(self._ids), options=options, tables=tables)
-            self._store.checks.begin([_outcome(check, place) for place in range(len(tables))], self._forget())
+            self._store.checks.begin([_outcome(check, place) for place in range(len(tables))], self._forget(limits))
             self._checks[check.id] = check
-            running = self._running[check.id] = _Running(self, check, servers)
+            running = self._running[check.id] = _Running(self, check, servers, repairs)
         running.start()
         return check.id
 
-    def _forget(self) -> list[int]:
+    def _forget(self, limits: CheckLimits) -> list[int]:
         """So many of the oldest ones that there is room for another one."""
         past = list(dict.fromkeys(each.check for each in self._past))
         over = [each.id for each in self._checks.values() if each.is_over]
-        old = [*past, *over][: max(len(past) + len(self._checks) + 1 - MOST_KEPT, 0)]
+        old = [*past, *over][: max(len(past) + len(self._checks) + 1 - limits.kept, 0)]
         self._past = [each for each in self._past if each.check not in old]
         for each in old:
             self._checks.pop(each, None)
@@ -227,8 +257,10 @@ class Checks:
 class _Running:
     """The thread of one check."""
 
-    def __init__(self, checks: Checks, check: Check, servers: dict[JobId, CheckedServer]) -> None:
-        self._checks, self._check, self._servers = checks, check, servers
+    def __init__(
+        self, checks: Checks, check: Check, servers: dict[JobId, CheckedServer], repairs: Sequence[Repair]
+    ) -> None:
+        self._checks, self._check, self._servers, self._repairs = checks, check, servers, repairs
         self._stopped = threading.Event()
         self._tags = itertools.count(1)
         self._tag = ""
@@ -246,20 +278,29 @@ class _Running:
 
     def _run(self) -> None:
         try:
+            if self._repairs:
+                self._checks.repairs.store(self._check.tables[0].job, self._repairs)
             for place, record in enumerate(self._check.tables):
-                self._run_table(record)
+                self._run_table(record, self._repairs[place] if self._repairs else None)
                 self._checks.keep(self._check, place)
+        except SyncError as error:
+            self._end_all(str(error))
         except Exception:
             log.exception("check %d", self._check.id)
         finally:
-            for place, record in enumerate(self._check.tables):
-                if record.state not in OVER:
-                    record.ends(CheckState.FAILED, "an internal error; fe.log has the details")
-                    self._checks.keep(self._check, place)
+            self._end_all("an internal error; fe.log has the details")
             self._checks.ended(self._check.id)
 
-    def _run_table(self, record: CheckedTable) -> None:
-        server = self._servers[record.job.id]
+    def _end_all(self, reason: str) -> None:
+        """Those that are not over."""
+        for place, record in enumerate(self._check.tables):
+            if record.state not in OVER:
+                record.ends(CheckState.FAILED, reason)
+                self._checks.keep(self._check, place)
+
+    def _run_table(self, record: CheckedTable, repair: Repair | None) -> None:
+        server, repairs = self._servers[record.job.id], self._checks.repairs
+        record.generation = repairs.generation(record.job, record.channel.token)
 
         def described() -> ComparedTable:
             return self._checks.described(record)
@@ -274,8 +315,28 @@ class _Running:
                 stopped=self._stopped,
             )
 
-        TableCheck(record, self._check.options, described, bracket, self._asked, self._stopped).run()
+        TableCheck(
+            record,
+            self._check.options,
+            described,
+            bracket,
+            self._asked,
+            self._stopped,
+            patience_second=self._checks.limits().wait_second,
+            suspects=None if repair is None else self._suspects(record, repair),
+        ).run()
+        if repair is not None and repairs.ended(repair, record):
+            self._checks.keep(repair.check, repair.place)
         log.info("check %d of %s: %s", self._check.id, record.channel.label, record.told)
+
+    def _suspects(self, record: CheckedTable, repair: Repair) -> Suspects:
+        table = repair.found.table
+        assert table is not None, "it has found rows"
+        return Suspects(
+            keys=repair.keys,
+            key=table.key_sources,
+            read=lambda: self._checks.repairs.await_read(record.job, record.channel.token),
+        )
 
     def _asked(self, sql: str) -> list[tuple[Any, ...]]:
         self._tag = f"check-{self._check.id}-{next(self._tags)}"

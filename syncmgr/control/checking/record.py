@@ -15,11 +15,12 @@ from typing import Final
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.check.check_options import CheckOptions
 from syncmgr.job.check.compared_table import ComparedTable
-from syncmgr.job.check.verdict import Found, Kind, Result, result
+from syncmgr.job.check.verdict import Found, Key, Kind, Result, result
 from syncmgr.job.sync_job import SyncJob
 
 LONGEST: Final = 4096  # characters of a row that is shown
-STATE: Final = 8  # its place in a row of sync_checks; the result follows it, and the reason is the last one
+STATE: Final = 8  # its place in a row of sync_checks; the result follows it
+REASON: Final = 24
 INTERRUPTED: Final = "the frontend ended meanwhile, so that nothing is known of it; check it again"
 
 Row = tuple[object, ...]
@@ -78,6 +79,9 @@ class CheckedTable:
     counts: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(Kind, 0))
     found: list[Found] = field(default_factory=list)
     table: ComparedTable | None = None
+    generation: int | None = None  # of the read of its rows before it was compared; None: there was none
+    repairs: int | None = None  # the check whose rows were read again before this one
+    repaired: dict[Key, float] = field(default_factory=dict)  # unix seconds, of each key that is right since then
 
     def begins(self, table: ComparedTable) -> None:
         """From its beginning, perhaps again."""
@@ -116,6 +120,7 @@ class CheckedTable:
             *(at.chunks, at.chunks_done, at.round),
             *(counts[kind] for kind in (Kind.MISSING, Kind.EXTRA, Kind.DIFFERENT, Kind.UNSETTLED)),
             *(at.per_second, at.left_second, _time(at.since), _time(at.until), self.reason),
+            *(self.repairs, len(self.repaired)),
         )
 
     def rows(self, check_id: int) -> Iterator[Row]:
@@ -126,7 +131,11 @@ class CheckedTable:
             yield (
                 *(self.job.id, self.job.db, self.job.name, check_id, *self.names, str(found.kind)),
                 *(_json(table.shown_key(found.key)), table.named(found)),
-                *(_json(table.shown(found.source)), _json(table.shown(found.target))),
+                *(
+                    _json(table.shown(found.source)),
+                    _json(table.shown(found.target)),
+                    _time(self.repaired.get(found.key)),
+                ),
             )
 
     @property
@@ -154,7 +163,7 @@ class Check:
 
 def interrupted(row: Row) -> Row:
     """That of a table whose check ended with its frontend, from the row that was stored when it began."""
-    return (*row[:STATE], str(CheckState.FAILED), None, *row[STATE + 2 : -1], INTERRUPTED)
+    return (*row[:STATE], str(CheckState.FAILED), None, *row[STATE + 2 : REASON], INTERRUPTED, *row[REASON + 1 :])
 
 
 def _json(value: object) -> str | None:

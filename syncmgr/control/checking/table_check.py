@@ -6,8 +6,8 @@ Must not know: how answers are made comparable, statements, what is stored.
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeVar
 
@@ -17,10 +17,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.check.check_options import CheckOptions
 from syncmgr.job.check.compared_table import KEYS_AT_ONCE, ComparedTable, Rows
 from syncmgr.job.check.verdict import Found, Judged, Key, Kind, Texts, Touched, by_key, differing_parts, judged, lots
+from syncmgr.job.types.schema import SourceColumn
 
 MOST_BEGINNINGS: Final = 10  # of a table that is altered again and again
 RETRY_SECOND: Final = 0.5
-PATIENCE_SECOND: Final = 3600.0  # with a job that does not run, or a table that is behind
 HASHES: Final = 1 << 64
 MOST_HASHES: Final = 200_000  # that are held at once of each side
 NO_SUM: Final = 0, 0
@@ -37,8 +37,21 @@ class OwnQueries(Protocol):
     def cancel(self, tag: str) -> None: ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suspects:
+    """The only keys of a table that are compared. `key`: the columns whose values they are. `read`: raises
+    UnsteadyError until they are read again.
+    """
+
+    keys: tuple[Key, ...]
+    key: tuple[SourceColumn, ...]
+    read: Callable[[], None]
+
+
 class TableCheck:
-    """One thread. `described`: the table as it is now; `bracket`: of that table."""
+    """One thread. `described`: the table as it is now; `bracket`: of that table. `patience_second`: with a job that
+    does not run, or a table that is behind. `suspects`: None: all keys.
+    """
 
     def __init__(
         self,
@@ -48,10 +61,13 @@ class TableCheck:
         bracket: Callable[[ComparedTable], Bracket],
         lake: Callable[[str], list[tuple[Any, ...]]],
         stopped: threading.Event,
+        *,
+        patience_second: float,
+        suspects: Suspects | None = None,
     ) -> None:
         self._record, self._options = record, options
         self._described, self._new_bracket, self._lake = described, bracket, lake
-        self._stopped = stopped
+        self._stopped, self._patience_second, self._suspects = stopped, patience_second, suspects
 
     def run(self) -> None:
         """To its end; what ends it is in the record."""
@@ -76,12 +92,24 @@ class TableCheck:
     def _check(self, table: ComparedTable) -> None:
         self._record.begins(table)
         bracket = self._new_bracket(table)
+        if self._suspects is not None:
+            self._look_again(table, bracket, self._suspects)
+            return
         chunks = self._chunks(table, bracket)
         figures = self._record.figures
         figures.chunks = len(chunks)
         for rows in chunks:
             self._compare(table, bracket, rows)
             figures.chunks_done += 1
+
+    def _look_again(self, table: ComparedTable, bracket: Bracket, suspects: Suspects) -> None:
+        if table.key_sources != suspects.key:
+            raise SyncError(Code.CHECK_BROKEN, table=table.channel.source.label, reason="its key has changed")
+        figures = self._record.figures
+        figures.estimated, figures.chunks = len(suspects.keys), 1
+        self._patiently(suspects.read)
+        self._settle(table, bracket, suspects.keys)
+        figures.chunks_done = 1
 
     def _compare(self, table: ComparedTable, bracket: Bracket, rows: Rows) -> None:
         begun, question, figures = time.monotonic(), table.sums(rows), self._record.figures
@@ -150,6 +178,8 @@ class TableCheck:
             lambda: rows(bracket.server.ask, (each.source for each in questions)),
             lambda: rows(self._lake, (each.lake for each in questions)),
         )
+        if self._suspects is not None and not self._record.figures.source:
+            self._record.figures.source, self._record.figures.target = _rows(there), _rows(here)
         return judged(there, here, touched)
 
     def _asked(self, bracket: Bracket, there: Callable[[], T], here: Callable[[], T]) -> tuple[T, T, Touched]:
@@ -157,7 +187,7 @@ class TableCheck:
 
     def _patiently(self, step: Callable[[], T]) -> T:
         """Until the table is steady, and the server answers."""
-        deadline = time.monotonic() + PATIENCE_SECOND
+        deadline = time.monotonic() + self._patience_second
         while True:
             try:
                 answer = step()
@@ -189,6 +219,10 @@ def _sums(rows: Iterable[tuple[Any, ...]]) -> Sums:
 
 def _count(sums: Sums) -> int:
     return sum(count for count, _ in sums.values())
+
+
+def _rows(found: Mapping[Key, Sequence[Texts]]) -> int:
+    return sum(map(len, found.values()))
 
 
 def _hashed(rows: Iterable[tuple[Any, ...]], keys: int) -> list[tuple[Key, Texts]]:

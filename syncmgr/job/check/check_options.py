@@ -1,6 +1,6 @@
 """What CHECK may be told.
 
-Owns: the keys of WITH, their defaults and bounds.
+Owns: the keys of WITH, their defaults and bounds; the limits of all checks.
 Must not know: statements, what a check does.
 """
 
@@ -16,6 +16,16 @@ PROPERTIES: Final = (
     Property("keep_rows", "1000", "How many rows that differ `sync_check_rows` shows of each table."),
     Property("chunk_rows", "250000", "Rows that one SELECT of the source covers, where the key is one integer."),
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckLimits:
+    """Of all checks of a frontend. `wait_second`: for a job that does not run."""
+
+    running: int
+    kept: int
+    wait_second: float
+    repaired_rows: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

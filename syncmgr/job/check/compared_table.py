@@ -13,7 +13,7 @@ from syncmgr.job.channel.description import ChannelDescription, literal
 from syncmgr.job.channel.description import quoted as lake_quoted
 from syncmgr.job.check.canonical import NULL_TEXT, Form, form
 from syncmgr.job.check.verdict import Found, Key, Texts
-from syncmgr.job.snapshot.key_range import key_columns
+from syncmgr.job.snapshot.key_range import KeyRange, key_columns
 from syncmgr.job.snapshot.resync_where import excerpt_of
 from syncmgr.job.snapshot.select_list import quoted as source_quoted
 from syncmgr.job.types.folding import folded_name
@@ -96,10 +96,17 @@ class ComparedTable:
 
     def of_keys(self, keys: Sequence[Key]) -> Rows:
         """At least the rows of these on the source."""
+        return self._rows(self._any_of(keys))
+
+    def part_of(self, keys: Sequence[Key], text: str) -> KeyRange:
+        """The rows of these, to be read again. `text`: for people."""
+        return excerpt_of(self.channel, self.described, self._any_of(keys), text)
+
+    def _any_of(self, keys: Sequence[Key]) -> Test:
         if len(self.key_sources) == 1:
             values = tuple(_constant(self.key_sources[0], key[0]) for key in keys)
-            return self._rows(Comparison(column=self.key_sources[0].name, sign=Sign.EQUAL, values=values))
-        return self._rows(Some(parts=tuple(Every(parts=tuple(self._equal(key))) for key in keys)))
+            return Comparison(column=self.key_sources[0].name, sign=Sign.EQUAL, values=values)
+        return Some(parts=tuple(Every(parts=tuple(self._equal(key))) for key in keys))
 
     def _equal(self, key: Key) -> Iterable[Comparison]:
         for column, text in zip(self.key_sources, key, strict=True):

@@ -28,6 +28,7 @@ from syncsql import (
     ExplainSync,
     JobAlteration,
     Name,
+    RepairSync,
     SetSource,
 )
 from tests.support.until import HANG_SECOND
@@ -161,6 +162,9 @@ class FakeChecks:
 
     def stop(self, check_id: int) -> None:
         self.stopped.append(check_id)
+
+    def repair(self, node: RepairSync, db: str | None) -> int:
+        return 9
 
     def outcome(self, check_id: int) -> list[tuple[str, str, str, str]] | None:
         return [("demo.orders", "check", "status", "OK")] if check_id == 8 else None

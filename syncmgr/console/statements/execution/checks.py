@@ -10,7 +10,7 @@ from typing import Final
 from syncmgr.console.statements.execution.context import Context
 from syncmgr.console.statements.show.show import listing
 from syncmgr.console.wire.results import Result
-from syncsql import CheckSync, CheckTables, StopCheck
+from syncsql import CheckSync, CheckTables, RepairSync, StopCheck
 
 LOOK_SECOND: Final = 0.2
 
@@ -32,6 +32,11 @@ async def check_tables(context: Context, statement: CheckTables) -> Result:
         if not over:
             checks.stop(found)
     return listing(("Table", "Op", "Msg_type", "Msg_text"), rows).result()
+
+
+async def repair_job(context: Context, statement: RepairSync) -> Result:
+    found = await context.slow(context.frontend.checks.repair, statement, context.db)
+    return listing(("CheckId",), [(str(found),)]).result()
 
 
 async def stop_check(context: Context, statement: StopCheck) -> Result:

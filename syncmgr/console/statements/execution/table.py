@@ -36,6 +36,7 @@ EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.CheckSync: checks.check_job,
     sql.CheckTables: checks.check_tables,
     sql.StopCheck: checks.stop_check,
+    sql.RepairSync: checks.repair_job,
     sql.ExplainSync: jobs.explain,
     sql.ShowSync: jobs.show,
     sql.ShowSyncStatus: jobs.show_status,

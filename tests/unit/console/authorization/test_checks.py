@@ -5,7 +5,7 @@ from syncmgr.console.authorization.access import Access
 from syncmgr.console.authorization.checks import AuthorizedChecks, readable
 from syncmgr.console.table_columns import TABLES
 from syncmgr.errors import Code, SyncError
-from syncsql import CheckSync, Name
+from syncsql import CheckSync, Name, RepairSync
 from tests.unit.console.frontend import FakeChecks
 
 JOB = Scope(level=Level.JOB, db="demo", name="job1")
@@ -17,11 +17,12 @@ def checks_of(rights: Rights) -> AuthorizedChecks:
     return AuthorizedChecks(FakeChecks(), access)
 
 
-def test_whoever_may_change_a_job_may_check_it() -> None:
+def test_whoever_may_change_a_job_may_check_and_repair_it() -> None:
     checks = checks_of(Rights(grants={JOB: frozenset({Privilege.LOAD}), ORDERS: frozenset({Privilege.SELECT})}))
     assert checks.start(CheckSync(job=Name(name="job1")), "demo") == 7
     assert checks.start_targets([Name(name="orders")], "demo") == 8
     checks.stop(7)
+    assert checks.repair(RepairSync(job=Name(name="job1"), check=7), "demo") == 9
 
 
 @pytest.mark.parametrize("grants", [{}, {ORDERS: frozenset({Privilege.SELECT})}])
@@ -41,6 +42,9 @@ def test_whoever_sees_a_job_alone_may_not_check_it() -> None:
     checks = checks_of(Rights(grants={JOB: frozenset({Privilege.SELECT})}))
     with pytest.raises(SyncError) as raised:
         checks.start(CheckSync(job=Name(name="job1")), "demo")
+    assert raised.value.code is Code.TABLE_DENIED
+    with pytest.raises(SyncError) as raised:
+        checks.repair(RepairSync(job=Name(name="job1"), check=7), "demo")
     assert raised.value.code is Code.TABLE_DENIED
 
 

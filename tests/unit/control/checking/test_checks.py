@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from syncmgr.console.table_columns import TABLES
-from syncmgr.control.checking.checks import MOST_KEPT, MOST_RUNNING, Checks
-from syncmgr.control.checking.record import INTERRUPTED
+from syncmgr.control.checking.checks import Checks
+from syncmgr.control.checking.record import INTERRUPTED, REASON
+from syncmgr.control.checking.repairs import Repairs
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.check.check_options import CheckLimits
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
@@ -18,6 +20,8 @@ from syncsql import CheckSync, Name, Property
 from tests.support.until import until
 from tests.unit.control.checking.test_table_check import CHANNEL
 from tests.unit.job.factories import make_job, make_target
+
+LIMITS = CheckLimits(running=4, kept=5, wait_second=60.0, repaired_rows=10)
 
 
 class Server:
@@ -63,7 +67,12 @@ class House:
         jobs = SimpleNamespace(
             by_name=lambda _db, _name: job, by_id=lambda _: job, all=lambda *, live: [job] if live else []
         )
-        store: Any = SimpleNamespace(jobs=jobs, checks=self.kept, epochs=SimpleNamespace(of=lambda *_: self.epochs))
+        store: Any = SimpleNamespace(
+            jobs=jobs,
+            checks=self.kept,
+            epochs=SimpleNamespace(of=lambda *_: self.epochs),
+            loads=SimpleNamespace(of=lambda _: {}),
+        )
         runs: Any = SimpleNamespace(of=lambda _: None)
         queries: Any = SimpleNamespace(cancel=lambda _: None)
         self.checks = Checks(
@@ -73,6 +82,8 @@ class House:
             server_of=lambda _: server,  # type: ignore[arg-type,return-value]
             target_of=lambda _db, _name: make_target(),
             queries=queries,
+            repairs=Repairs(store, runs, SimpleNamespace()),  # type: ignore[arg-type]
+            limits=lambda: LIMITS,
         )
 
 
@@ -99,7 +110,7 @@ def state(house: House) -> list[object]:
 
 def test_a_check_waits_for_its_job_and_is_stopped(house: House) -> None:
     found = house.checks.start(NODE, "demo")
-    until(lambda: house.checks.rows("sync_checks")[0][-1] == "its job does not run", why="the reason")
+    until(lambda: house.checks.rows("sync_checks")[0][REASON] == "its job does not run", why="the reason")
     assert (state(house), house.checks.outcome(found)) == (["WAITING"], None)
     assert house.checks.jobs_of(found) == {("demo", "job1")}
     house.checks.stop(found)
@@ -143,7 +154,7 @@ def test_a_target_that_no_job_fills_is_refused_and_others_are_compared(house: Ho
 
 
 def test_only_so_many_go_on_at_a_time(house: House) -> None:
-    for _ in range(MOST_RUNNING):
+    for _ in range(LIMITS.running):
         house.checks.start(NODE, "demo")
     with pytest.raises(SyncError) as raised:
         house.checks.start(NODE, "demo")
@@ -174,7 +185,7 @@ def test_a_check_that_ends_with_its_frontend_says_so_after_the_next_start(house:
     after.recover()
     rows = after.rows("sync_checks")
     assert rows[0] == before
-    assert [(row[3], row[8], row[9], row[-1]) for row in rows[1:]] == [(cut, "FAILED", None, INTERRUPTED)]
+    assert [(row[3], row[8], row[9], row[REASON]) for row in rows[1:]] == [(cut, "FAILED", None, INTERRUPTED)]
     assert [each.over for each in house.kept.all()] == [True, True]
     assert after.jobs_of(cut) == {("demo", "job1")}
     after.stop(cut)
@@ -185,13 +196,13 @@ def test_a_check_that_ends_with_its_frontend_says_so_after_the_next_start(house:
 def test_the_oldest_are_forgotten(house: House) -> None:
     """Those of an earlier life first."""
     shown = tuple(range(len(TABLES["sync_checks"])))
-    for number in range(1, MOST_KEPT + 1):
+    for number in range(1, LIMITS.kept + 1):
         house.kept.change(Outcome(check=number, place=0, job_id=JOB.id, row=shown, over=True))
     house.checks.recover()
     found = house.checks.start(NODE, "demo")
-    assert found == MOST_KEPT + 1
-    assert [each.check for each in house.kept.all()] == list(range(2, MOST_KEPT + 2))
-    assert len(house.checks.rows("sync_checks")) == MOST_KEPT
+    assert found == LIMITS.kept + 1
+    assert [each.check for each in house.kept.all()] == list(range(2, LIMITS.kept + 2))
+    assert len(house.checks.rows("sync_checks")) == LIMITS.kept
 
 
 def test_a_check_whose_end_cannot_be_stored_ends(house: House) -> None:

@@ -3,14 +3,14 @@
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import pytest
 
 from syncmgr.control.checking.bracket import AlteredError, Bracket, UnsteadyError
 from syncmgr.control.checking.record import CheckedTable, CheckState
-from syncmgr.control.checking.table_check import MOST_BEGINNINGS, TableCheck
+from syncmgr.control.checking.table_check import MOST_BEGINNINGS, Suspects, TableCheck
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.check.check_options import CheckOptions
@@ -85,7 +85,7 @@ def _hash(key: int, value: str) -> int:
     return hash((key, value)) % (1 << 63)
 
 
-def checked(pair: Pair, **options: int) -> CheckedTable:
+def checked(pair: Pair, suspects: Suspects | None = None, **options: int) -> CheckedTable:
     record = CheckedTable(job=make_job(), channel=CHANNEL)
     told = {name: str(value) for name, value in options.items()}
 
@@ -94,7 +94,16 @@ def checked(pair: Pair, **options: int) -> CheckedTable:
         return cast("Bracket", made)
 
     stopped = threading.Event()
-    TableCheck(record, CheckOptions.of(told), lambda: TABLE, bracket, pair.lake, stopped).run()
+    TableCheck(
+        record,
+        CheckOptions.of(told),
+        lambda: TABLE,
+        bracket,
+        pair.lake,
+        stopped,
+        patience_second=60.0,
+        suspects=suspects,
+    ).run()
     return record
 
 
@@ -186,3 +195,22 @@ def test_it_waits_for_what_passes_and_ends_with_what_does_not() -> None:
 @pytest.mark.parametrize("limit", [0, 10**9])
 def test_a_limit_that_is_not_reached_costs_nothing(limit: int) -> None:
     assert checked(pair_of(10), max_rows_per_second=limit).state is CheckState.DONE
+
+
+def test_only_suspects_are_compared_once_they_are_read() -> None:
+    """By their own values, and only those; before that the check waits. A key of other columns ends it."""
+    pair = pair_of(10)
+    pair.target |= {1: ["b"], 2: ["b"], 3: ["b"]}
+    waits = [UnsteadyError("its rows are being read again")]
+
+    def read() -> None:
+        if waits:
+            raise waits.pop()
+        pair.target[1] = ["a"]
+
+    suspects = Suspects(keys=(("1",), ("3",)), key=TABLE.key_sources, read=read)
+    record = checked(pair, suspects)
+    assert [(each.key, each.kind) for each in record.found] == [(("3",), Kind.DIFFERENT)]
+    assert (record.figures.source, record.figures.target, record.figures.estimated) == (2, 2, 2)
+    other = checked(pair, replace(suspects, key=TABLE.key_sources[:0]))
+    assert (other.state, "its key has changed" in str(other.reason)) == (CheckState.FAILED, True)
