@@ -195,7 +195,7 @@ class Frontend:
         if name == "log_level":
             log_files.set_level(self._settings.text(name))
         if name == "audit_log":
-            log_files.set_audit(on=self._settings.text(name) != "OFF")
+            _set_audit(self._settings)
         self.jobs.runs.retune()
 
 
@@ -206,9 +206,13 @@ def _logs_of(settings: Settings) -> log_files.AuditState:
         as_json=settings.text("log_format") == "json",
         on_stderr=settings.text("log_to") == "stderr",
     )
-    log_files.set_audit(on=settings.text("audit_log") != "OFF")
+    _set_audit(settings)
     log_output.append_only()
     return log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
+
+
+def _set_audit(settings: Settings) -> None:
+    log_files.set_audit(on=settings.text("audit_log") != "OFF")
 
 
 def _lake_of(settings: Settings, environment: Mapping[str, str]) -> OpenLake:

@@ -23,7 +23,7 @@ from syncmgr.web.api.overview import seen
 from syncmgr.web.api.recent import Recent
 from syncmgr.web.api.table import routes
 from syncmgr.web.asked import Asked, House
-from syncmgr.web.exposition import Exposition
+from syncmgr.web.exposition import Exposition, LastTexts
 from syncmgr.web.guard import Guard
 from syncmgr.web.health import Answer, bootstrap, health, readiness
 from syncmgr.web.page import Page
@@ -47,9 +47,10 @@ def application(samples: Samples, recent: Recent, house: House, choices: Choices
     """Metrics and health answer from the last sample, in the event loop: a slow lake or metadata make none of them
     slow.
     """
+    texts = LastTexts()
 
     async def metrics(request: Request) -> Response:
-        sample = samples.last()
+        sample, accept = samples.last(), request.headers.get("accept", "")
         if choices.hides_metrics():
             asked = Asked(request, house)
             try:
@@ -58,8 +59,9 @@ def application(samples: Samples, recent: Recent, house: House, choices: Choices
                 return refused(error)
             except SyncError as error:
                 return failed(error)
-            sample = _seen_by(asked, sample)
-        body, kind = Exposition(sample).text(request.headers.get("accept", ""))
+            body, kind = Exposition(_seen_by(asked, sample)).text(accept)
+        else:
+            body, kind = texts.text(sample, accept, time.monotonic())
         return Response(body, headers={"content-type": kind})
 
     async def alive(_: Request) -> Response:

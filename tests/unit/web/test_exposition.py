@@ -3,7 +3,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
 from syncmgr.job.metrics.metric import METRICS
-from syncmgr.web.exposition import Exposition
+from syncmgr.web.exposition import KEPT_SECOND, Exposition, LastTexts
 from tests.unit.job.metrics.factories import make_job_sample, make_sample
 
 HOSTILE = 'a"b\\n\nc{}'
@@ -24,3 +24,19 @@ def test_without_a_sample_there_is_the_process_alone() -> None:
     body, _ = Exposition(None).text("")
     lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert {line.partition("_")[0] for line in lines} == {"process"}
+
+
+def test_a_text_is_made_once_for_all_clients_of_a_second() -> None:
+    """However many ask: the bytes are the same object. A new sample or the next second makes a new one, and a client
+    of the other format gets its own.
+    """
+    texts, sample = LastTexts(), make_sample(make_job_sample())
+    first, kind = texts.text(sample, "", 1.0)
+    assert texts.text(sample, "", 1.0 + KEPT_SECOND / 2)[0] is first
+    other, its_kind = texts.text(sample, "application/openmetrics-text; version=1.0.0", 1.1)
+    assert its_kind.startswith("application/openmetrics-text")
+    assert its_kind != kind
+    assert other.endswith(b"# EOF\n")
+    assert texts.text(sample, "", 1.0 + KEPT_SECOND)[0] is not first
+    newer = make_sample(make_job_sample(db="newer"))
+    assert b"newer" in texts.text(newer, "", 1.0 + KEPT_SECOND)[0]
