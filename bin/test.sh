@@ -148,11 +148,12 @@ main() {
       need_servers
       # by themselves: each process collects all tests of its part, and these are most of them
       part unit gentle tests unit "not spark and not long and not slow" "${processes[@]}" tests/unit tests/grammar "$@"
-      # they wait more than they compute
+      # these and the frontends wait more than they compute
       part plain gentle tests plain "not spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) \
         tests/contract tests/acceptance "$@"
       part lake gentle with_spark lake "spark and not long and not slow" "${processes[@]}" tests/contract "$@"
-      part frontend with_spark frontend "spark and not long and not slow" "${processes[@]}" tests/acceptance "$@"
+      part frontend with_spark frontend "spark and not long and not slow" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) \
+        tests/acceptance "$@"
       ;;
   esac
   finish "$again"

@@ -292,6 +292,7 @@ def test_a_check_ends_with_its_frontend_and_its_results_stay(checked: Callable[[
     assert (again["RESULT"], it.found(again["CHECK_ID"])) == ("DIFFERENT", expected)
 
 
+@pytest.mark.slow
 @ON_MYSQL
 def test_the_end_of_a_worker_makes_no_verdict_wrong(checked: Callable[[str], Checked]) -> None:
     """While rows change and the worker is killed again and again, what differs for certain is found, and nothing else

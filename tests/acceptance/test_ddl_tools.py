@@ -151,6 +151,7 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
     t.wait_until_equal()
 
 
+@pytest.mark.slow
 @ALIKE
 def test_random_ddl_on_several_tables_leaves_them_equal(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Columns and rows of three tables change concurrently, through one job."""

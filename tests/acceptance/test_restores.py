@@ -245,6 +245,7 @@ def test_resync_renews_a_table_that_was_set_back(
     frontend.sql(f"STOP SYNC JOB {db}.job1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("db", "others", "pending"),
     [

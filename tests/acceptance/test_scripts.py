@@ -51,7 +51,9 @@ class Home:
         self.pid_file = folder / "run" / "fe.pid"
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir()
-        self.conf.write_text(f"query_port = {self.port}\n{conf}http_port = 0\njars_dir = {jvm.jars_dir(folder)}\n")
+        quick = "".join(f"{name} = {value}\n" for name, value in jvm.flags().items())
+        own = f"query_port = {self.port}\n{conf}http_port = 0\njars_dir = {jvm.jars_dir(folder)}\n"
+        self.conf.write_text(own + quick)
 
     def start(self) -> "subprocess.CompletedProcess[str]":
         return run(START_FE, "--daemon", env={"SYNCMGR_HOME": str(self.folder)})
@@ -263,7 +265,7 @@ def test_the_demo_on_s3_ends_equal_and_leaves_nothing_behind() -> None:
 
 
 def demo_environment(folder: Path, flavour: Flavour) -> Mapping[str, str]:
-    return {**jvm.environment(), "TMPDIR": str(folder), "PATH": path_with(flavour)}
+    return {**jvm.environment_of_frontends(), "TMPDIR": str(folder), "PATH": path_with(flavour)}
 
 
 def assert_ended_equal(demo: "subprocess.CompletedProcess[str]", folder: Path) -> None:

@@ -186,6 +186,7 @@ def test_a_job_moves_to_a_server_of_its_history_alone(tmp_path: Path, frontend: 
             server.stop()
 
 
+@pytest.mark.slow
 def test_death_leaves_the_old_source_or_the_new_one(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Killed after the check, and after it was stored; whichever it is, the job goes on with it and loses nothing."""
     t = Moving("dying_source", mysql_server, frontend)

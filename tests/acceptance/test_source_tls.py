@@ -166,6 +166,7 @@ def test_who_comes_to_the_address_of_a_source_is_told_no_password(
     proxy.close()
 
 
+@pytest.mark.slow
 def test_a_user_of_a_directory_is_proved_the_server(
     sealed: Sealed, mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

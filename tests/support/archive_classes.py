@@ -39,7 +39,7 @@ def _work(folder: Path, flags: str) -> None:
         table.commit([(ChangeKind.INSERT, 1, 1), (ChangeKind.INSERT, 2, 1)])
         table.commit([(ChangeKind.UPDATE, 1, 2), (ChangeKind.DELETE, 2, 1)])
         table.rows()
-        table.rows("count(*), sum(v)")
+        table.in_spark("count(*), sum(v)")
     lake.stop()
 
 

@@ -36,15 +36,22 @@ def flags() -> dict[str, str]:
     """Settings of a lake or frontend whose JVM is quick, if the run wants that. An archive that does not fit is
     silently ignored.
     """
-    if not _is_quick():
-        return {}
+    return {"spark.driver.extraJavaOptions": _spark_flags()} if _is_quick() else {}
+
+
+def _spark_flags() -> str:
     shared = shlex.quote(f"-XX:SharedArchiveFile={archive()}")  # the clone's folder may have a blank
-    return {"spark.driver.extraJavaOptions": f"{ONE_COMPILER} {shared} -Xlog:disable"}
+    return f"{ONE_COMPILER} {shared} -Xlog:disable"
 
 
 def environment() -> dict[str, str]:
     """Of any other Java program: it compiles only once, if the run wants that."""
     return {**os.environ, **({"JDK_JAVA_OPTIONS": ONE_COMPILER} if _is_quick() else {})}
+
+
+def environment_of_frontends() -> dict[str, str]:
+    """Of a script that starts frontends with settings of its own: their JVMs are quick, if the run wants that."""
+    return {**os.environ, **({"JDK_JAVA_OPTIONS": _spark_flags()} if _is_quick() else {})}
 
 
 def jars_dir(folder: Path) -> Path:

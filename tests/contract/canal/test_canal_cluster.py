@@ -96,6 +96,7 @@ def test_zookeeper_tells_the_server_and_keeps_others_out(
             second.until(lambda: 2 in numbers(second, db))
 
 
+@pytest.mark.slow
 def test_an_earlier_life_of_a_job_is_not_waited_for(
     canal: Start, zookeeper: ZooKeeper, mysql_server: MysqlServer, db: str, destination: str
 ) -> None:
@@ -232,6 +233,7 @@ def answers(cluster: Cluster) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_look_keeps_no_reader_out(
     zookeeper: ZooKeeper, canal: Start, mysql_server: MysqlServer, db: str, destination: str
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_wrong_password_is_an_error(canal: Start, mysql_db: str) -> None:
         assert "refused user 'canal': auth failed for user:canal" in str(error)
 
 
+@pytest.mark.slow
 def test_a_server_without_users_takes_anybody(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """An empty user and password are no error of ours."""
     server = canal(open_to_all=True)
@@ -101,6 +102,7 @@ def test_a_destination_that_is_not_there_is_told(canal: Start, mysql_db: str) ->
         assert len(reader.troubles) == 2
 
 
+@pytest.mark.slow
 def test_a_look_without_tables_leaves_the_reader_its_filter(
     canal: Start, mysql_server: MysqlServer, mysql_db: str
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_look_without_tables_leaves_the_reader_its_filter(
         inspect(replace(there, password="wrong"), [], connect_timeout=HANG_SECOND)
 
 
+@pytest.mark.slow
 def test_an_error_in_place_of_a_batch_breaks_the_session(canal: Start) -> None:
     """Canal answers an ack only where it fails: the answer stands where a batch is due, and nothing fits any more."""
     connector = Connector(endpoint(canal()), "none")
@@ -223,6 +226,7 @@ def test_positions_can_be_resumed(canal: Start, any_server: MysqlServer, db: str
             assert [row["id"] for row in again.rows((db, "t"))] == expected
 
 
+@pytest.mark.slow
 def test_a_long_transaction_is_one_batch(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """Canal cuts it in pieces; they are held until its END."""
     with reading(canal(), [channel((mysql_db, "t"))]) as reader:
@@ -261,6 +265,7 @@ def test_a_torn_transaction_survives_both_ends(canal: Start, mysql_server: Mysql
     assert ids(first, mysql_db) + ids(second, mysql_db) == list(range(200))
 
 
+@pytest.mark.slow
 def test_a_ring_full_of_transactions_asks_for_a_commit(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """What was given must be committed before more comes: the source says so, once, and goes on after the acks."""
     with reading(canal(), [channel((mysql_db, "t"))], acks=False) as reader:
@@ -276,6 +281,7 @@ def test_a_ring_full_of_transactions_asks_for_a_commit(canal: Start, mysql_serve
         assert not any(batch.open for batch in reader.batches)
 
 
+@pytest.mark.slow
 def test_a_small_ring_is_not_held_by_the_kept_batch(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """The batch that is kept back may fill a ring; it is fetched again in smaller ones, and reading goes on."""
     with reading(canal(options=SMALL_RING), [channel((mysql_db, "t"))]) as reader:
@@ -308,6 +314,7 @@ def test_a_ddl_drops_nothing(canal: Start, any_server: MysqlServer, db: str) -> 
         reader.until(lambda: reader.batches[-1].ddl is not None and not reader.batches[-1].ddl.rows_survive)
 
 
+@pytest.mark.slow
 def test_a_column_that_was_read_is_not_exchanged(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """Its old values are not what earlier rows said; the job stops with the statement."""
     with reading(canal(), [channel((mysql_db, "t"))]) as reader:
@@ -416,6 +423,7 @@ def test_rows_of_an_xa_transaction_are_refused(canal: Start, any_server: MysqlSe
             any_server.run("XA COMMIT 'x'")
 
 
+@pytest.mark.slow
 def test_compressed_transactions_are_told_apart(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """All of their entries share a coordinate; none is taken for another, also after a reconnect."""
     server = canal(options=PARALLEL)
@@ -498,6 +506,7 @@ def test_a_canal_that_forgot_its_cursor_is_found(
         assert error.code is Code.CANAL_POSITION_LOST
 
 
+@pytest.mark.slow
 def test_an_empty_answer_is_as_old_as_its_question(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """It is held back while a row is committed: that canal had nothing then is not claimed of the time of the row."""
     server, stalls = canal(), threading.Event()
@@ -538,6 +547,7 @@ def test_a_canal_that_restarts_in_peace_raises_no_alarm(canal: Start, mysql_serv
         server.start()
 
 
+@pytest.mark.slow
 def test_readers_that_find_nothing_new_leave_the_kept_batch(
     canal: Start, mysql_server: MysqlServer, mysql_db: str
 ) -> None:
@@ -561,6 +571,7 @@ def test_readers_that_find_nothing_new_leave_the_kept_batch(
         reader.until(lambda: len(reader.rows((mysql_db, "t"))) == 5)
 
 
+@pytest.mark.slow
 def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """MySQL goes down and comes back: canal reconnects by itself, and nothing is lost or doubled."""
     with reading(canal(), [channel((mysql_db, "t"))]) as reader:

@@ -138,6 +138,7 @@ def test_no_stranger_gets_a_statement_through(console: Running) -> None:
     assert console.ask("SELECT 42") == ((42,),)
 
 
+@pytest.mark.slow
 def test_five_hundred_clients(tmp_path: Path) -> None:
     """All are let in, each is answered while the others wait, half of them half-open or slow; none is left behind."""
     with running(tmp_path, max_logins=500, max_logins_per_address=500) as it:

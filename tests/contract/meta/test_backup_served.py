@@ -79,6 +79,7 @@ def test_what_a_server_keeps_comes_back(house: ServedHouse, tmp_path: Path, make
         assert store.jobs.add(make_job(), START, 1.0).id > house.job.id
 
 
+@pytest.mark.slow
 @on_servers("mysql", fixture="make", among=DATABASES)
 def test_it_moves_between_a_file_and_a_server(house: ServedHouse, tmp_path: Path, make: Make) -> None:
     """Whatever meta_url says at the restore."""

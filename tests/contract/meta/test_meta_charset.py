@@ -58,6 +58,7 @@ def test_a_narrow_database_is_refused_with_its_cure(narrow: str, tmp_path: Path)
     keep_a_name(narrow, tmp_path)
 
 
+@pytest.mark.slow
 @on_servers("mariadb", fixture="narrow")
 def test_narrow_tables_are_refused_with_their_cure(
     narrow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -77,6 +78,7 @@ def test_narrow_tables_are_refused_with_their_cure(
         assert "ON DELETE CASCADE" in connection.execute(text("SHOW CREATE TABLE loads")).one()[1]
 
 
+@pytest.mark.slow
 def test_a_narrow_connection_is_refused(mysql_server: MysqlServer, tmp_path: Path) -> None:
     """It would put ? into a database that keeps every name."""
     mysql_server.run("CREATE DATABASE widemeta CHARACTER SET utf8mb4")

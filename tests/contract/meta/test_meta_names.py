@@ -52,6 +52,7 @@ def user(name: str, secret: str, *dbs: str) -> StoredUser:
     return StoredUser(account=Account(name=name), plugin="p", secret=secret, grants=grants)
 
 
+@pytest.mark.slow
 @on_servers("mysql", fixture="make", among=DATABASES)
 def test_an_account_is_never_that_of_another(store: Store) -> None:
     """One that the server takes for another is refused, and leaves the other its password and its grants."""
@@ -81,6 +82,7 @@ def states(store: Store, job: SyncJob) -> dict[str, DdlState]:
     return {each.table: each.state for each in store.ddl.of(job.id)}
 
 
+@pytest.mark.slow
 @on_servers("mysql", fixture="make", among=DATABASES)
 def test_what_is_recorded_of_a_table_is_not_taken_for_that_of_another(store: Store) -> None:
     """A source tells Orders from orders: one that was refused, is gone, or was read again says nothing of the other."""

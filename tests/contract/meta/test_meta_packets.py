@@ -55,6 +55,7 @@ def small(server: MysqlServer) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @on_servers("mysql", fixture="server")
 @pytest.mark.usefixtures("small")
 def test_a_server_that_takes_too_little_is_refused_at_start(server: MysqlServer, url: str, tmp_path: Path) -> None:
@@ -81,6 +82,7 @@ def test_what_is_too_large_at_once_is_no_outage(server: MysqlServer, url: str, t
         assert store.ddl.of(job.id) == [LARGEST]
 
 
+@pytest.mark.slow
 @on_servers("mariadb", fixture="server")
 def test_what_no_packet_is_too_small_for_is_moved(server: MysqlServer, url: str, tmp_path: Path) -> None:
     """A value that the database itself does not take: another one is named, and no setting."""

@@ -16,6 +16,7 @@ from tests.unit.meta.test_store import START
 pytestmark = pytest.mark.mysql
 
 
+@pytest.mark.slow
 @on_servers("mariadb", fixture="make", among=DATABASES)
 def test_a_search_that_ends_early_leaves_the_connection_as_it_was(make: Make, tmp_path: Path) -> None:
     """With rows of it not fetched yet, and no warning of the driver: the next question is answered."""

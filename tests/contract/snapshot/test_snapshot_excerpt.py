@@ -316,7 +316,7 @@ def test_keys_that_are_too_many_to_be_held_go_by_equality_deletes(
     target.commit([(UPD, 4, 1), (DEL, 5, 0), (INS, 300, 1)])
     source.rows |= {4: 1, 300: 1}
     del source.rows[5]
-    assert target.rows() == source.expected == in_pyiceberg(target)
+    assert target.in_spark() == source.expected == in_pyiceberg(target)
     assert (target.files(2), target.indexing.standing().missing) == (0, 0)
 
 
@@ -361,7 +361,7 @@ def test_a_part_of_one_shard_leaves_the_others(
     commit = source.anew("plan", "id IN (2, 3, 200, 201)")
     assert source.apply(replace(commit, part=one.part)) == 2
     one.rows = {1: 7, 2: 4, 3: 6}
-    assert table.rows("db, id, v") == sorted(expected(shards))
+    assert table.in_spark("db, id, v") == sorted(expected(shards))
 
 
 def test_the_rows_of_a_part_are_estimated(mysql_server: MysqlServer, db: str) -> None:

@@ -101,6 +101,7 @@ def test_a_session_of_others(any_server: MysqlServer, name: str) -> None:
         assert told
 
 
+@pytest.mark.slow
 @crossed("engine", ["InnoDB", "MyISAM"], always=[("mysql", "InnoDB")])
 def test_as_many_columns_as_there_can_be(any_server: MysqlServer, engine: str) -> None:
     """The bitmaps of presence and of NULL hold them all: each value is in its own column."""

@@ -1,5 +1,6 @@
 """The page in a real Chromium, over a real HTTP server and a real console; the jobs are made up."""
 
+import itertools
 import os
 import shutil
 import time
@@ -16,6 +17,7 @@ from syncmgr.job.metrics.sample import JobSample, Nature, SnapshotSample, Troubl
 from syncmgr.job.state import JobState
 from tests.contract.web.doors import Door, door
 from tests.support import installed
+from tests.support.slow import some_slow
 from tests.support.until import PATIENCE, until
 from tests.unit.console.running import PASSWORD
 from tests.unit.job.metrics.factories import NOTHING, make_job_sample, make_sample
@@ -278,8 +280,10 @@ PAGES = ("/", "/#/jobs/sales/shop", "/#/jobs/finance/ledger", "/#/jobs/crm/peopl
 READY = ".jobs, job-page .strip, sql-page .editor, frontend-page .card"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    some_slow(itertools.product(SIZES, ("light", "dark")), always=[(SIZES[0], "light"), (SIZES[1], "dark")]),
+)
 def test_everybody_can_use_it(show: Callable[..., Shown], size: tuple[int, int], scheme: str) -> None:
     """No page has a fault that axe knows, or scrolls sideways."""
     shown = show(scheme=scheme, size=size).open()

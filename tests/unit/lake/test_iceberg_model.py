@@ -231,7 +231,9 @@ def lived_through(steps: list[str], seed: int, life: Life) -> None:
             house.assert_right()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=30 if settings().derandomize else 300, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(steps=STEPS, seed=st.integers(0, 2**32), life=LIVES)
 def test_rows_and_index_are_right_whoever_comes_between(steps: list[str], seed: int, life: Life) -> None:
     """Whatever others insert, delete, rewrite or expire between two steps, however they change the partition spec, the

@@ -84,6 +84,7 @@ def computing(tables: Tables, place: str = "DISTRIBUTED BY HASH(id) BUCKETS 4") 
     return table
 
 
+@pytest.mark.slow
 def test_executors_write_what_is_committed(tables: Tables) -> None:
     """Expressions, WHERE and partitions: rows travel to the executors, their files are named by our commit, and the
     index has the place of each row as it is in them.

@@ -100,14 +100,14 @@ def test_rows_from_before_show_what_mysql_shows(tables: Tables) -> None:
     expected: tuple[Any, ...] = (*(value for _, _, value in ADDED), *(Decimal(1).scaleb(-s) for _, s in decimals))
     nothing = (None,) * len(expected)
     names = ", ".join(f"`{change.name}`" for change in [*added, *nulls])
-    shown = [_without_zone(row) for row in table.rows(f"id, {names}")]
+    shown = [_without_zone(row) for row in table.in_spark(f"id, {names}")]
     assert shown == [(key, *map(_plain, expected), *nothing) for key in (1, 2)]
     table.commit([(UPD, 1, 10), (INS, 3, 3)])  # new files have every column
-    rows = [_without_zone(row) for row in table.rows(f"id, v, {names}")]
+    rows = [_without_zone(row) for row in table.in_spark(f"id, v, {names}")]
     assert rows[1] == (2, 2, *map(_plain, expected), *nothing)
     assert rows[0] == (1, 10, *nothing, *nothing)
-    assert table.rows("count(*)")[0] == (3,)
-    assert table.rows("c_5, n_20") == [(None, None), (None, None), (Decimal("0.01"), None)]
+    assert table.in_spark("count(*)")[0] == (3,)
+    assert table.in_spark("c_5, n_20") == [(None, None), (None, None), (Decimal("0.01"), None)]
 
 
 def test_the_metadata_of_a_table_do_not_grow_with_each_change(tables: Tables) -> None:
@@ -125,7 +125,7 @@ def test_the_metadata_of_a_table_do_not_grow_with_each_change(tables: Tables) ->
         schemas.append({int(each.schemaId()) for each in listed(metadata.schemas())})
     assert max(map(len, schemas)) <= 5
     assert 0 in schemas[-1]
-    assert table.rows("id, w") == [(1, 1)]
+    assert table.in_spark("id, w") == [(1, 1)]
     (then,) = (
         table.lake.iceberg()
         .spark.sql(f"SELECT * FROM {in_catalog((table.db, table.name))} VERSION AS OF {first}")
@@ -166,11 +166,11 @@ def test_a_table_of_v2_is_written_anew_with_what_mysql_shows(tables: Tables, pla
     table.last_snapshot = done.snapshot
     names = ", ".join(f"`{change.name}`" for change in added)
     shown = (*(_plain(value) for _, _, value in ADDED), Decimal("1.5000"), odd)
-    rows = [_without_zone(row) for row in table.rows(f"id, w, e, {names}, d, s")]
+    rows = [_without_zone(row) for row in table.in_spark(f"id, w, e, {names}, d, s")]
     assert rows == [(key, value, None, *shown) for key, value in ((1, 10), (3, 3), (4, 4))]
     table.columns, table.types = ("id", "w"), {"id": pa.int32(), "w": pa.int32()}
     table.commit([(UPD, 3, 30), (DEL, 4, None), (INS, 9, 9)])
-    rows = [_without_zone(row) for row in table.rows("id, w, d, s")]
+    rows = [_without_zone(row) for row in table.in_spark("id, w, d, s")]
     assert rows == [(1, 10, Decimal("1.5000"), odd), (3, 30, None, None), (9, 9, None, None)]
 
 
@@ -186,7 +186,7 @@ def test_epochs_go_on_behind_every_change(tables: Tables, place: str) -> None:
     alter(table, AddField(name="x", type=kind("INT"), initial="7"), RelaxField(name="w"))
     table.columns, table.types = ("id", "v", "w", "x"), table.types | {"x": pa.int32()}
     table.commit([(UPD, 1, 10, None, 70), (DEL, 2, None, None, None), (INS, 9, 9, one, None)])
-    assert table.rows("id, v, w, x")[:3] == [(1, 10, None, 70), (3, 3, one, 7), (4, 4, one, 7)]
+    assert table.in_spark("id, v, w, x")[:3] == [(1, 10, None, 70), (3, 3, one, 7), (4, 4, one, 7)]
     alter(
         table, RenameField(old="x", new="v"), RenameField(old="v", new="x"), RetypeField(name="x", type=kind("BIGINT"))
     )
@@ -204,14 +204,14 @@ def test_epochs_go_on_behind_every_change(tables: Tables, place: str) -> None:
         *((key, key, Decimal("2.5000"), 7) for key in (6, 7, 8)),
         (9, 9, Decimal("2.5000"), None),
     ]
-    assert table.rows("id, x, w, v") == expected
+    assert table.in_spark("id, x, w, v") == expected
     assert table.files(2) == 0
     Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
     compact(table)
-    assert table.rows("id, x, w, v") == expected
+    assert table.in_spark("id, x, w, v") == expected
     table.commit([(UPD, 6, 60, Decimal("1.0000"), 61), (DEL, 7, None, None, None)])
     expected[3:5] = [(6, 60, Decimal("1.0000"), 61)]
-    assert table.rows("id, x, w, v") == expected
+    assert table.in_spark("id, x, w, v") == expected
     found = tables.catalog.table(table.db, table.name)
     assert [(c.name, c.type.text, c.comment) for c in found.columns] == [
         ("w", "DECIMAL(12,4)", "moved"),
@@ -233,14 +233,14 @@ def test_copied_rows_keep_what_they_show(tables: Tables) -> None:
     table.columns, table.types = ("id", "x"), {"x": pa.decimal128(12, 2)}
     table.commit([(UPD, 1, Decimal("2.00"))])
     expected = [(0, Decimal("1.50"), None, "new"), (1, Decimal("2.00"), None, None)]
-    assert table.rows("id, x, y, v")[:2] == expected
+    assert table.in_spark("id, x, y, v")[:2] == expected
     before = table.files(0)
     rewritten = Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
     assert rewritten
     assert table.files(0) < before
-    assert table.rows("id, x, y, v")[:2] == expected
+    assert table.in_spark("id, x, y, v")[:2] == expected
     table.commit([(DEL, 0, None)])
-    assert table.rows("id, x, y, v")[:1] == expected[1:]
+    assert table.in_spark("id, x, y, v")[:1] == expected[1:]
 
 
 def compact(table: LakeTable) -> None:
@@ -387,7 +387,7 @@ def test_a_type_that_changes_values_goes_on_in_a_column_of_its_own(tables: Table
         table.expressions = {mapped.target: mapped.expression for mapped in channel.columns}
         table.types = {"b": kind_of}
         table.commit(rows)
-    assert table.rows("id, b, b__2, b__3") == [
+    assert table.in_spark("id, b, b__2, b__3") == [
         (1, None, None, dt.date(2024, 2, 29)),
         (2, None, 60, None),
         (4, None, 40, None),

@@ -310,9 +310,9 @@ def test_a_column_that_was_renamed_is_found_by_its_id(tables: Tables) -> None:
     table.sql("ALTER TABLE {table} ALTER COLUMN v FIRST")
     table.expressions, table.keys = {"number": "`id`", "v": "`v`"}, ("number",)
     table.commit([(UPD, 1, 3)])
-    assert table.rows("number, v") == [(1, 3), (2, 2)]
+    assert table.in_spark("number, v") == [(1, 3), (2, 2)]
     table.lake.upkeep(table.db, table.name)
-    assert table.rows("number, v") == [(1, 3), (2, 2)]
+    assert table.in_spark("number, v") == [(1, 3), (2, 2)]
 
 
 def test_a_lost_answer_is_asked_for_again(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:

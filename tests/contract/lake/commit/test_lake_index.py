@@ -152,7 +152,7 @@ def test_equality_deletes_until_the_index_is_back(tables: Tables) -> None:
     on(table)
     table.commit(source.epoch(20))
     assert table.files(2) == 0
-    assert table.rows() == source.expected() == in_pyiceberg(table)
+    assert table.in_spark() == source.expected() == in_pyiceberg(table)
     assert_right(table)
 
 
@@ -166,7 +166,7 @@ def test_a_fold_uses_the_index(tables: Tables) -> None:
     on(table)
     assert fold(table) == 1
     assert table.files(2) == 0
-    assert table.rows() == source.expected() == in_pyiceberg(table)
+    assert table.in_spark() == source.expected() == in_pyiceberg(table)
     assert_right(table)
 
 
@@ -182,7 +182,7 @@ def test_a_fold_without_the_index(tables: Tables, version: int) -> None:
         table.commit(source.epoch(20))
     assert fold(table) == 2
     assert table.files(2) == 0
-    assert table.rows() == source.expected() == in_pyiceberg(table)
+    assert table.in_spark() == source.expected() == in_pyiceberg(table)
     on(table)
     table.commit(source.epoch(20))
     assert table.rows() == source.expected()
@@ -252,7 +252,7 @@ def test_a_table_that_was_rolled_back(tables: Tables) -> None:
 
 def lineage(table: LakeTable) -> list[tuple[object, ...]]:
     """The identity of each row, which format v3 keeps when it moves to another file."""
-    return table.rows("id, _row_id, _last_updated_sequence_number")
+    return table.in_spark("id, _row_id, _last_updated_sequence_number")
 
 
 def row_groups(table: LakeTable) -> list[int]:

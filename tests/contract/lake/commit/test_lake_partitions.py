@@ -92,7 +92,7 @@ def test_a_partition_field_that_another_engine_adds(
     table = tables.make(f"(id BIGINT NOT NULL, p {word}) UNIQUE KEY(id)", ("id", "p"), types={"p": kind})
     table.sql(f"ALTER TABLE {{table}} ADD PARTITION FIELD {term}")
     table.commit([(INS, key, value) for key, value in enumerate(values)])
-    assert table.rows("id, p") == list(enumerate(map(without_zone, values)))
+    assert table.in_spark("id, p") == list(enumerate(map(without_zone, values)))
     spark, name = table.lake.iceberg().spark, f"lake.{table.db}.{table.name}"
     ours = spark.sql(f"SELECT DISTINCT partition FROM {name}.files").collect()
     missing = spark.sql(f"SELECT id FROM {name} WHERE p IS NULL").collect()
@@ -104,7 +104,7 @@ def test_a_partition_field_that_another_engine_adds(
     assert {str(row[0]) for row in ours} == {str(row[0]) for row in theirs}
     assert len(in_pyiceberg(table)) == len(values)
     table.commit([(UPD, key, None) for key in range(len(values))])
-    assert table.rows("id, p") == [(key, None) for key in range(len(values))]
+    assert table.in_spark("id, p") == [(key, None) for key in range(len(values))]
 
 
 def test_a_value_whose_partition_is_beyond_its_type(tables: Tables) -> None:
@@ -132,7 +132,7 @@ def test_a_filled_column_beside_a_partition_of_null(tables: Tables) -> None:
     table.commit([(INS, 1, None), (INS, 2, ""), (INS, 3, "x")])
     changes = AddField(name="w", type=TargetType(name="BIGINT")), FillField(name="w", value="7")
     table.lake.alter(changes_of(table, *changes))
-    assert table.rows("id, p, w") == [(1, None, 7), (2, "", 7), (3, "x", 7)]
+    assert table.in_spark("id, p, w") == [(1, None, 7), (2, "", 7), (3, "x", 7)]
 
 
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
@@ -160,7 +160,7 @@ def test_a_partition_field_that_was_removed_from_a_table_of_format_v1(
     table.lake.alter(
         changes_of(table, AddField(name="w", type=TargetType(name="BIGINT")), FillField(name="w", value="7"))
     )
-    assert table.rows("id, v, w") == [(1, 10, 7), (3, 3, 7)]
+    assert table.in_spark("id, v, w") == [(1, 10, 7), (3, 3, 7)]
     assert tables.catalog.table(tables.db, "old").partition == ()
 
 

@@ -200,7 +200,7 @@ def test_a_location_of_odd_letters(tables: Tables, tmp_path: Path, name: str, *,
         table.indexing.give_up(ValueError("switched off by the test"))
     table.commit([(UPD, 1, 10), (INS, 3, 3)])
     table.commit([(UPD, 3, 30), (DEL, 2, 2)])
-    assert table.rows() == [(1, 10), (3, 30)]
+    assert table.in_spark() == [(1, 10), (3, 30)]  # pyiceberg takes a # for the end of the path
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [name]
 
 

@@ -93,7 +93,7 @@ def test_a_column_that_comes_back_under_its_name_goes_on(tables: Tables) -> None
     table.commit([(INS, 2, 2)])
     replaced(table, "theirs")
     table.commit([(INS, 3, 3)])
-    assert table.rows("id, v") == [(1, 1), (2, 2), (3, 3)]
+    assert table.in_spark("id, v") == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_our_own_statements_replace_columns(tables: Tables) -> None:
@@ -110,7 +110,7 @@ def test_our_own_statements_replace_columns(tables: Tables) -> None:
     table.commit([(INS, 2, 3, 4)])
     beside.last_snapshot = table.last_snapshot
     beside.commit([(INS, 20, 3, 4)])
-    assert table.rows("id, v, w") == [(1, 2, None), (2, 3, 4), (10, 2, None), (20, 3, 4)]
+    assert table.in_spark("id, v, w") == [(1, 2, None), (2, 3, 4), (10, 2, None), (20, 3, 4)]
     replaced(table, "w")
     refused(table, table.prepared([(INS, 3, 3, 3)]))
     refused(beside, beside.prepared([(INS, 30, 3, 3)]))
@@ -126,7 +126,7 @@ def test_an_epoch_without_rows_is_marked(tables: Tables) -> None:
     changes = AddField(name="x", type=BIGINT), FillField(name="x", value="7")
     table.lake.alter(changes_of(replace(table, epoch=table.epoch - 1), *changes))
     table.epoch += 1
-    assert table.rows("id, v, x") == [(1, None, 7)]
+    assert table.in_spark("id, v, x") == [(1, None, 7)]
     refused(table, table.prepared([(INS, 2, 2)]))
 
 
@@ -160,7 +160,7 @@ def test_a_column_of_another_type_before_the_first_commit_takes_nothing_rounded(
         table.epoch -= 1
     if held is not None:
         table.commit([(INS, 2, Decimal(held))])
-        assert table.rows("id, CAST(d AS DOUBLE)") == [(2, float(held))]
+        assert table.in_spark("id, CAST(d AS DOUBLE)") == [(2, float(held))]
 
 
 def test_keys_that_another_engine_has_made_one(tables: Tables) -> None:
@@ -209,7 +209,7 @@ def test_a_column_that_an_earlier_chunk_added_is_known(mysql_server: MysqlServer
 
     target.apply(chunk(1, None))
     target.apply(chunk(2, target.last_snapshot))
-    values = target.rows("v")
+    values = target.in_spark("v")
     assert len(values) == 20
     assert (None,) not in values
     replaced(target)
@@ -226,7 +226,7 @@ def test_a_column_that_the_read_of_another_shard_added_is_known(
     target = tables.make(SHARDED, ("id", "v"), ("db", "id"))
 
     target.apply(read_of_shard(mysql_server, db, target, "one", ADDED))
-    assert (None,) not in target.rows("v")
+    assert (None,) not in target.in_spark("v")
     replaced(target)
     target.apply(read_of_shard(mysql_server, db, target, "two", ADDED))
     again = read_of_shard(mysql_server, db, target, "one")
@@ -245,7 +245,7 @@ def test_a_job_of_shards_that_is_created_again_knows_no_columns(
     target.sql("DELETE FROM {table} WHERE db = 'one'")
     replaced(target)
     target.apply(replace(read_of_shard(mysql_server, db, target, "one"), token="created again", last=LastCommit()))
-    assert target.rows("count(v)") == [(100,)]
+    assert target.in_spark("count(v)") == [(100,)]
 
 
 @pytest.mark.mysql
@@ -261,7 +261,7 @@ def test_a_read_of_a_shard_waits_for_its_partition(mysql_server: MysqlServer, db
     commit = replace(commit, chunk=replace(commit.chunk, plan="2-one"))
     cured(target, lambda: target.apply(commit))
     target.apply(commit)
-    assert target.rows("db, v") == [(name, n * 2) for name in ("one", "two") for n in range(100)]
+    assert target.in_spark("db, v") == [(name, n * 2) for name in ("one", "two") for n in range(100)]
 
 
 @pytest.mark.mysql

@@ -94,7 +94,7 @@ def test_shards_that_have_the_same_keys_do_not_meet(
         done = shard.apply(*changes)
         sequences.append(done.sequence)
     assert sequences == sorted(set(sequences))
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
     assert spark_wrote(table.name) == table.files(2) == 0
     assert sorted(in_pyiceberg(table)) == expected(shards)
     assert table.indexing.standing().missing == 0
@@ -111,22 +111,22 @@ def test_what_is_done_to_a_part_leaves_the_others(tables: Tables) -> None:
     two.alter(EmptyTable())
     two.rows.clear()
     assert table.lake.tables.is_empty(table.db, table.name, two.part)
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
     two.apply((INS, 1, 7))
     one.apply((UPD, 2, 8), (DEL, 3, 0))
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
 
     one.alter(AddField(name="c", type=TargetType(name="INT")), FillField(name="c", value="5"))
-    assert set(table.rows("db, c")) == {
+    assert set(table.in_spark("db, c")) == {
         (one.part.value, 5),
         (two.part.value, None),
         (three.part.value, None),
     }
     three.alter(FillField(name="c", value="6"))
-    assert set(table.rows("db, c")) == {(one.part.value, 5), (two.part.value, None), (three.part.value, 6)}
+    assert set(table.in_spark("db, c")) == {(one.part.value, 5), (two.part.value, None), (three.part.value, 6)}
     for shard in shards:
         shard.apply((UPD, 1, 11), (INS, 50, 1))
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
     assert table.indexing.standing().missing == 0
 
 
@@ -138,7 +138,7 @@ def test_somebody_else_is_foreign_to_the_part_that_is_written(tables: Tables) ->
     two.apply((INS, 1, 1))
     table.sql("INSERT INTO {table} VALUES ('two', 9, 9)")
     two.apply((INS, 9, 10))
-    assert table.rows("db, id, v") == expected([one, two])
+    assert table.in_spark("db, id, v") == expected([one, two])
 
 
 def test_keys_of_strings_are_those_of_their_files(tables: Tables) -> None:
@@ -148,7 +148,7 @@ def test_keys_of_strings_are_those_of_their_files(tables: Tables) -> None:
     one = Shard(table, "it's \\ one")
     one.table.apply(one.commit((INS, "a", 1), (INS, "b", 2)))
     one.table.apply(one.commit((UPD, "a", 3), (DEL, "b", 0)))
-    assert table.rows("db, id, v") == [("it's \\ one", "a", 3)]
+    assert table.in_spark("db, id, v") == [("it's \\ one", "a", 3)]
     assert table.files(2) == 0
 
 
@@ -187,10 +187,10 @@ def test_a_part_whose_rows_share_files_with_others_is_not_replaced(
         two.rows.clear()
     else:
         two.rows = dict.fromkeys(two.rows, 6)
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
     for shard in shards:
         shard.apply((INS, 9, 9))
-    assert table.rows("db, id, v") == expected(shards)
+    assert table.in_spark("db, id, v") == expected(shards)
 
 
 def test_a_part_that_has_files_of_its_own_is_replaced(tables: Tables) -> None:
@@ -204,7 +204,7 @@ def test_a_part_that_has_files_of_its_own_is_replaced(tables: Tables) -> None:
     two.apply((INS, 2, 2))
     two.alter(EmptyTable())
     two.rows.clear()
-    assert table.rows("db, id, v") == expected([one, two])
+    assert table.in_spark("db, id, v") == expected([one, two])
 
 
 def test_a_part_whose_column_was_renamed_is_not_replaced(tables: Tables) -> None:

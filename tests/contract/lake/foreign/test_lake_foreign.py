@@ -220,7 +220,7 @@ def test_a_key_that_is_there_already(tables: Tables, how: Callable[[LakeTable], 
     table.commit([(INS, 0, 0)])
     how(table)
     table.commit([(INS, 500, 1)], [(INS, 501, 1)])
-    assert [row for row in table.rows("id, v") if row[0] >= 500] == [(500, 1), (501, 1)]
+    assert [row for row in table.in_spark("id, v") if row[0] >= 500] == [(500, 1), (501, 1)]
 
 
 def refused(table: LakeTable) -> Py4JJavaError:
@@ -299,7 +299,7 @@ def test_upkeep_that_was_refused_and_is_in(
     lying(monkeypatch, table, owner, method)
     with pytest.raises(Py4JJavaError):
         work(table)
-    assert table.rows() == expected == in_pyiceberg(table)
+    assert table.in_spark() == expected == in_pyiceberg(table)
     assert_followed(table)
     table.commit([(DEL, 0, 0)])
     assert table.rows() == expected[1:]

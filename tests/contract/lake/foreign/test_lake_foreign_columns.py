@@ -121,7 +121,7 @@ def test_a_column_of_the_name_of_one_that_the_source_adds(tables: Tables) -> Non
     table.lake.alter(alter)
     table.columns = ("id", "v", "w")
     table.commit([(INS, 2, 2, 2)])
-    assert table.rows("id, v, theirs, w") == [(1, 1, 5, None), (2, 2, None, 2)]
+    assert table.in_spark("id, v, theirs, w") == [(1, 1, 5, None), (2, 2, None, 2)]
 
 
 THEIRS = [
@@ -157,13 +157,13 @@ def test_a_column_of_a_type_that_we_do_not_have(tables: Tables, kind: str, *, in
         table.indexing.give_up(ValueError("switched off by the test"))
     table.commit([(INS, 4, 4), (UPD, 1, 10), (DEL, 2, 0)])
     seen = [(1, 10, True), (3, 3, True), (4, 4, True), (500, -1, False)]
-    assert table.rows("id, v, theirs IS NULL") == seen
-    assert table.rows("id, v") == [row[:2] for row in seen]
+    assert table.in_spark("id, v, theirs IS NULL") == seen
+    assert table.in_spark("id, v") == [row[:2] for row in seen]
     if not indexed:
         fold = Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing)
         assert fold.run()
     rewrite(table)
-    assert table.rows("id, v, theirs IS NULL") == seen
+    assert table.in_spark("id, v, theirs IS NULL") == seen
     if indexed:
         assert table.indexing.standing().state is IndexState.READY
 
@@ -195,7 +195,7 @@ def test_a_simple_column_of_a_type_that_we_do_not_have(tables: Tables, kind: str
     update.commit()
     table.commit([(INS, 2, 2), (UPD, 1, 10)])
     if kind in {"uuid", "fixed[4]"}:  # Spark reads no table with a column of the others
-        assert table.rows("id, v") == [(1, 10), (2, 2)]
+        assert table.in_spark("id, v") == [(1, 10), (2, 2)]
     assert [row[:2] for row in in_pyiceberg(table)] == [(1, 10), (2, 2)]
 
 
@@ -219,7 +219,7 @@ def test_a_column_that_another_engine_renames_before_a_statement(
     table.sql("ALTER TABLE {table} RENAME COLUMN v TO theirs")
     typed(table, refused(table, alter))
     table.lake.alter(alter)
-    assert table.rows(columns) == [(1, 1)]
+    assert table.in_spark(columns) == [(1, 1)]
     layout = table.lake.iceberg().layout(table.lake.iceberg().load(table.db, table.name))
     field = layout.field(columns.removeprefix("id, "))
     assert (None if field is None else field.type) == kind

@@ -113,7 +113,7 @@ def test_a_column_of_the_name_of_a_partition_field(tables: Tables, field: str, c
     table.lake.alter(alter)
     table.columns = ("id", "v", "w")
     table.commit([(INS, 3, 3, 3), (UPD, 1, 9, 9)])
-    assert table.rows("id, v, w") == [(1, 9, 9), (2, 2, 2 if isinstance(change, RenameField) else None), (3, 3, 3)]
+    assert table.in_spark("id, v, w") == [(1, 9, 9), (2, 2, 2 if isinstance(change, RenameField) else None), (3, 3, 3)]
 
 
 def test_a_column_of_the_name_of_its_own_partition_field(tables: Tables) -> None:
@@ -217,7 +217,7 @@ def test_a_commit_that_meets_another_does_not_wait_for_long(tables: Tables, work
         )
         catalog.execute("COMMIT")
         done.result(timeout=60 * PATIENCE)
-    assert table.rows("id, v") == [(1, 1), *([(2, 2)] if work is committed else [])]
+    assert table.in_spark("id, v") == [(1, 1), *([(2, 2)] if work is committed else [])]
 
 
 def tended(table: LakeTable) -> tuple[Ran, ...]:

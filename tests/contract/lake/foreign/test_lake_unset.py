@@ -142,7 +142,7 @@ def test_a_statement_whose_token_is_gone_is_not_made_twice(tables: Tables) -> No
     assert not table.lake.alter(alter).passed_over
     unset(table, "token")
     assert table.lake.alter(alter).passed_over
-    assert table.rows("id, v, w") == [(1, 3, 2)]
+    assert table.in_spark("id, v, w") == [(1, 3, 2)]
     emptying = coming_after(replace(changes_of(table, EmptyTable()), fingerprint="of the emptying"), epoch=1)
     with pytest.raises(SyncError) as caught:
         table.lake.alter(emptying)
@@ -240,7 +240,7 @@ def test_columns_that_are_what_they_were_go_on(tables: Tables, forget: Callable[
     forget(table)
     table.sql("ALTER TABLE {table} ADD COLUMN theirs BIGINT FIRST")
     table.commit([(INS, 2, 2)])
-    assert table.rows("id, v") == [(1, 1), (2, 2)]
+    assert table.in_spark("id, v") == [(1, 1), (2, 2)]
     replaced(table)
     refused(table, table.prepared([(INS, 3, 3)]))
 

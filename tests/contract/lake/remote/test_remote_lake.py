@@ -124,7 +124,7 @@ def test_a_commit_is_a_few_requests(tables: Tables, rest: RestLake) -> None:
     assert sorted(counts)[2] <= MOST_REQUESTS, counts
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.slow), "DISTRIBUTED BY HASH(id) BUCKETS 4"])
 def test_what_spark_computes_is_uploaded(tables: Tables, place: str) -> None:
     """Expressions and WHERE, with and without partitions."""
     table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
@@ -161,6 +161,7 @@ def test_equality_deletes_are_folded(tables: Tables) -> None:
     assert table.rows() == BOTH
 
 
+@pytest.mark.slow
 def test_a_fold_copies_no_more_than_there_is_room_for(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data file after the other, and the deletes: a table may be larger than the local disk."""
     table, most = tables.make(), list[int]()
@@ -320,7 +321,7 @@ def test_an_old_answer_after_a_lost_one_changes_nothing(tables: Tables, rest: Re
     assert table.rows() == [*BOTH, (4, 4)]
 
 
-@pytest.mark.parametrize("work", ["compaction", "fold"])
+@pytest.mark.parametrize("work", ["compaction", pytest.param("fold", marks=pytest.mark.slow)])
 def test_upkeep_deletes_no_file_that_an_old_answer_does_not_name(tables: Tables, rest: RestLake, work: str) -> None:
     """The catalog has accepted a commit, reports a conflict, and then answers with what was before it."""
     table = tables.make()

@@ -237,6 +237,7 @@ def latest_before_a_row(server: MysqlServer, number: int) -> Position:
     return start
 
 
+@pytest.mark.slow
 def test_binlog_files_under_another_name(tmp_path: Path) -> None:
     """`log_bin` may be changed; numbers of files of another name say nothing."""
     if binary("mysql") is None:

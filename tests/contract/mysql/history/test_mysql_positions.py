@@ -215,6 +215,7 @@ def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, r
     assert error.code is Code.SOURCE_MOVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     [
