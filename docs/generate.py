@@ -75,7 +75,7 @@ def _routes() -> str:
     return _table(
         ("Route", "For", "Answer", "Statement"),
         (
-            (f"`{row.method} {PREFIX}{row.path}`", row.who, row.says, f"`{row.statement}`" if row.statement else "")
+            (f"`{row.method} {PREFIX}{row.path}`", row.who, row.summary, f"`{row.statement}`" if row.statement else "")
             for row in rows
         ),
     )

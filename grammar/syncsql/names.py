@@ -77,4 +77,4 @@ def clause(word: str, text: str | None) -> str:
 
 def words(*parts: tuple[bool, str]) -> str:
     """Those of the optional words that were given, each after a blank."""
-    return "".join(f" {word}" for said, word in parts if said)
+    return "".join(f" {word}" for is_stated, word in parts if is_stated)

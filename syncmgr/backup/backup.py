@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 
 from syncmgr import __version__
 from syncmgr.backup import manifest
-from syncmgr.backup.files import copied, empty_after_failure, link, place, told
+from syncmgr.backup.files import as_backup_errors, copied, empty_after_failure, link, place
 from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
 from syncmgr.backup.moment import copy_database, held, held_server
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
@@ -46,7 +46,7 @@ CONF: Final = "conf/fe.conf"
 def back_up(settings: Settings, conf: Path, folder: Path, say: Callable[[str], None]) -> None:
     """Raises BACKUP_REFUSED, BACKUP_LACKS, BACKUP_FAILED."""
     here, folder = places(settings, Code.BACKUP_REFUSED), folder.absolute()
-    with told("backup", folder):
+    with as_backup_errors("backup", folder):
         _refuse(here, folder)
         lock = lock_of(here.meta_dir / BACKUP_LOCK)
         if lock is None:

@@ -18,7 +18,7 @@ from syncmgr.errors import Code, SyncError
 
 
 @contextmanager
-def told(what: str, folder: Path) -> Iterator[None]:
+def as_backup_errors(what: str, folder: Path) -> Iterator[None]:
     """Errors of a disk or a database, for the operator. `folder`: what is read and written, if the error names no file.
     Raises BACKUP_FAILED.
     """

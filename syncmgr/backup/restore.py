@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.backup import manifest, served_metadata
-from syncmgr.backup.files import copied, told
+from syncmgr.backup.files import as_backup_errors, copied
 from syncmgr.backup.manifest import LAKE, META, STAGING, Manifest
 from syncmgr.backup.places import Places, places
 from syncmgr.config.settings import Settings
@@ -36,7 +36,7 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
     saved = manifest.read(folder)
     for each in (here.meta_dir, here.lake_dir, here.staging_dir, here.meta_file.parent):
         make_writable(each)
-    with told("restore", folder), locked(here.meta_dir):
+    with as_backup_errors("restore", folder), locked(here.meta_dir):
         refuse_unfinished(here.meta_dir)
         there = here.occupied()
         if there is not None:

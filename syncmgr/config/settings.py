@@ -127,8 +127,8 @@ class Settings:
         may contain some.
         """
         own = [s for s in SETTINGS if self._values[s.name] != s.default]
-        told = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
-        return ", ".join([*told, *sorted(self._passed_on)]) or "nothing"
+        shown = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
+        return ", ".join([*shown, *sorted(self._passed_on)]) or "nothing"
 
     def secrets(self) -> list[str]:
         """The keys that are set to secrets."""

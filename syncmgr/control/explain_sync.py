@@ -41,10 +41,10 @@ class Explanation:
         rows = [*self._explain_server(wanted, places)]
         if rows[0][-1] != OK:
             return rows
-        told = self._survey(wanted.source, sorted({literal(place.table[0]) for place in places}))
+        surveyed = self._survey(wanted.source, sorted({literal(place.table[0]) for place in places}))
         made: dict[Table, TargetTable] = {}
         for place, inspected in zip(places, self._each(wanted, places), strict=True):
-            rows += self._explain_table(wanted, place, inspected, told.get(place.table), made)
+            rows += self._explain_table(wanted, place, inspected, surveyed.get(place.table), made)
         return rows
 
     def _each(self, wanted: SyncRequest, places: Sequence[PlannedChannel]) -> Sequence[KeyedTable | SyncError]:
@@ -99,7 +99,7 @@ class Explanation:
         wanted: SyncRequest,
         place: PlannedChannel,
         inspected: KeyedTable | SyncError,
-        told: Found | None,
+        surveyed: Found | None,
         made: dict[Table, TargetTable],
     ) -> Iterator[Row]:
         source, target = ".".join(place.table), f"{place.node.target.db or wanted.db}.{place.node.target.name}"
@@ -112,11 +112,11 @@ class Explanation:
             yield _row(source, target, "check", "", error)
             return
         yield from _explain_channel(channel, home, "is created" if place.target is None else "exists")
-        if told is not None and wanted.takes_snapshot:
-            size = chunk_rows(told.rows, wanted.chunk_rows, told.bytes // max(told.rows, 1))
-            yield _row(source, target, "rows", f"about {told.rows}")
-            yield _row(source, target, "bytes", f"about {told.bytes}")
-            yield _row(source, target, "chunks", f"about {max(-(-told.rows // size), 1)}")
+        if surveyed is not None and wanted.takes_snapshot:
+            size = chunk_rows(surveyed.rows, wanted.chunk_rows, surveyed.bytes // max(surveyed.rows, 1))
+            yield _row(source, target, "rows", f"about {surveyed.rows}")
+            yield _row(source, target, "bytes", f"about {surveyed.bytes}")
+            yield _row(source, target, "chunks", f"about {max(-(-surveyed.rows // size), 1)}")
 
 
 def _explain_channel(channel: ChannelDescription, target: TargetTable | None, state: str) -> Iterator[Row]:
@@ -135,8 +135,8 @@ def _mapped(channel: ChannelDescription, target: TargetTable) -> Iterator[str]:
     for column in channel.columns:
         kind, origin = target.column(column.target), channel.source.column(column.target)
         plain = origin is not None and column.expression == quoted(origin.name)
-        said = origin.text if plain and origin is not None else column.expression
-        yield f"{column.target} {'' if kind is None else kind.type.text} = {said}"
+        text = origin.text if plain and origin is not None else column.expression
+        yield f"{column.target} {'' if kind is None else kind.type.text} = {text}"
 
 
 def _row(source: str, target: str, what: str, value: str, error: SyncError | None = None) -> Row:

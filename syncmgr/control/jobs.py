@@ -287,7 +287,7 @@ class Jobs:
         self.lives.wake()
         return tuple(_caveats(looked_at.source, plan))
 
-    def _on_statement(self, named: SyncJob, event: JobEvent, tell: Callable[[LiveRun], None]) -> None:
+    def _on_statement(self, named: SyncJob, event: JobEvent, notify: Callable[[LiveRun], None]) -> None:
         with self.runs.changing:
             job = self._still(named)
             after = job.on(event, at=time.time())
@@ -299,7 +299,7 @@ class Jobs:
         passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:
-            tell(run)
+            notify(run)
 
     def show(self, db: str | None, ids: Collection[str] | None = None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB for a database, or for all, by id, cancelled ones last; only those of some JobIds,
@@ -387,9 +387,9 @@ def _wanted_tables(
 
 
 def _caveats(source: SourceDescription, plan: Plan) -> list[Diagnostic]:
-    said = (caveat for channel in plan.channels for caveat in source.caveats(channel))
-    told = [Diagnostic(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
+    caveats = (caveat for channel in plan.channels for caveat in source.caveats(channel))
+    warnings = [Diagnostic(level="Warning", code=caveat.code, text=caveat.text) for caveat in caveats]
     if not plan.inspected.full_metadata:
         unnamed = SyncError(Code.SOURCE_UNNAMED, address=source.address)
-        told.append(Diagnostic(level="Warning", code=unnamed.code, text=str(unnamed)))
-    return told
+        warnings.append(Diagnostic(level="Warning", code=unnamed.code, text=str(unnamed)))
+    return warnings

@@ -58,14 +58,14 @@ def doubling_rows(
     keyless -= {(each.db, each.name) for each in new}
     if not keyless or not job.source.starts_at_place:
         return ()
-    told: dict[str, str] = {}
+    former: dict[str, str] = {}
     for ended in store.jobs.of([each.id for each in store.jobs.ended()]):
         for channel in (each for each in ended.channels if (each.target_db, each.target) in keyless):
             found = table(channel.target_db, channel.target)
             epochs = [each.epoch for each in store.epochs.of(ended.id, WantedRows(newest=EPOCHS))]
             if channel.token in found.writers and goes_back(start, epochs):
-                told[found.label] = f"{ended.db}.{ended.name}"
-    warnings = [SyncError(Code.ROWS_TWICE, target=target, job=name) for target, name in told.items()]
+                former[found.label] = f"{ended.db}.{ended.name}"
+    warnings = [SyncError(Code.ROWS_TWICE, target=target, job=name) for target, name in former.items()]
     return tuple(Diagnostic(level="Warning", code=each.code, text=str(each)) for each in warnings)
 
 

@@ -83,7 +83,8 @@ class Planner:
         _refuse_keyless(wanted, zip(places, keyed_tables(inspected), strict=True))
         made: dict[Table, TargetTable] = {}
         planned = [
-            self.channel(wanted, place, told, made) for place, told in zip(places, keyed_tables(inspected), strict=True)
+            self.channel(wanted, place, keyed, made)
+            for place, keyed in zip(places, keyed_tables(inspected), strict=True)
         ]
         self.check_exact_points(wanted, [channel for channel, _ in planned])
         return Plan(
@@ -133,15 +134,15 @@ class Planner:
         return tuple(map(without_columns, channels))
 
     def channel(
-        self, wanted: SyncRequest, place: PlannedChannel, told: KeyedTable, made: dict[Table, TargetTable]
+        self, wanted: SyncRequest, place: PlannedChannel, keyed: KeyedTable, made: dict[Table, TargetTable]
     ) -> tuple[ChannelDescription, TargetTable]:
         """With its target, which is in `made` from here on if it does not exist yet.
 
         Raises SHARDS_REFUSED for what is wrong with one of many.
         """
         cancellation.check()
-        table, unique_keys = told
-        target = place.target or self._made(wanted, place, told, made)
+        table, unique_keys = keyed
+        target = place.target or self._made(wanted, place, keyed, made)
         try:
             channel = plan_channel(
                 token=str(uuid4()),
@@ -174,14 +175,14 @@ class Planner:
             self._check_exact(wanted.source, tables)
 
     def _made(
-        self, wanted: SyncRequest, place: PlannedChannel, told: KeyedTable, made: dict[Table, TargetTable]
+        self, wanted: SyncRequest, place: PlannedChannel, keyed: KeyedTable, made: dict[Table, TargetTable]
     ) -> TargetTable:
         """The target of the first table that needs it is that of all."""
         assert place.found is not None, "only tables that were found have no target yet"
-        table, unique_keys = told
+        table, unique_keys = keyed
         home = place.node.target.db or wanted.db, place.node.target.name
         if home not in made:
-            _refuse_keyless(wanted, [(place, told)])
+            _refuse_keyless(wanted, [(place, keyed)])
             found = replace(_target_of(table, unique_keys, place.found, home[0]), name=home[1])
             shared = sharded(found) if place.shards is not None else found
             made[home] = shared if place.spare is None else replace(shared, uuid=place.spare.uuid)

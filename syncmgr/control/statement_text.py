@@ -59,12 +59,12 @@ def moved(job: SyncJob, node: SetSource) -> SyncJob:
 
     Raises PROPERTY_UNKNOWN, PROPERTY_WRONG, PROPERTY_MISSING.
     """
-    told, statement = {each.key: each.value for each in node.properties}, statement_of(job)
-    source = job.source.altered(told)
-    means, said = source.told(), {each.key: each.value for each in statement.binlog}
+    changed, statement = {each.key: each.value for each in node.properties}, statement_of(job)
+    source = job.source.altered(changed)
+    means, written = source.properties(), {each.key: each.value for each in statement.binlog}
     # What another property stands instead of now is said no more.
-    kept = {key: value for key, value in said.items() if means[key] or not value}
-    printed = tuple(Property(key=key, value=value) for key, value in (kept | told).items())
+    kept = {key: value for key, value in written.items() if means[key] or not value}
+    printed = tuple(Property(key=key, value=value) for key, value in (kept | changed).items())
     return job.with_source(source, replace(statement, binlog=printed).masked().sql())
 
 
@@ -76,11 +76,11 @@ def renamed(job: SyncJob, to: str) -> SyncJob:
 def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -> SyncJob:
     """The job whose text also has what ALTER SYNC ... ADD TABLE says; what its patterns cover is left to them."""
     statement, wanted = statement_of(job), patterns(job)
-    new = (each for each in channels if not any(_is_said(each, pattern) for pattern in wanted))
+    new = (each for each in channels if not any(_is_matched(each, pattern) for pattern in wanted))
     return job.with_statement(replace(statement, channels=(*statement.channels, *new)).masked().sql())
 
 
-def _is_said(node: Channel | Tables | Shards, pattern: Tables | Shards) -> bool:
+def _is_matched(node: Channel | Tables | Shards, pattern: Tables | Shards) -> bool:
     """Whether a pattern says the same of one of its tables."""
     if not (isinstance(node, Tables) and isinstance(node.source, Name)):
         return False

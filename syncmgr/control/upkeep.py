@@ -83,4 +83,4 @@ class TargetUpkeep:
                     log.exception("%s of %s.%s", kind, *target)
                     found[target] = repr(error)
         self._failing[kind] = found
-        self._troubles[kind].tell({f"{kind} of {db}.{table}": text for (db, table), text in found.items()})
+        self._troubles[kind].report({f"{kind} of {db}.{table}": text for (db, table), text in found.items()})

@@ -135,7 +135,7 @@ class WantedTables:
         except SyncError as error:
             if self._job_of(home, node.source.name) is not None:
                 raise
-            raise _told_how_to_make(error, wanted, node) from error
+            raise _with_remedy(error, wanted, node) from error
         if node.partitions is not None:
             names = ", ".join(node.partitions.names)
             raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
@@ -171,15 +171,15 @@ def _granting(error: SyncError, unseen: Iterable[Pattern]) -> SyncError:
     dbs = list(dict.fromkeys(each.db for each in unseen if isinstance(each, DatabasePattern)))
     grant = ", ".join([str(error.context["grant"]), *(f"SELECT on {db}.*" for db in dbs)])
     more = (f"GRANT SELECT ON {quote_name(db)}.* TO {error.context['account']}" for db in dbs)
-    told = SyncError(
+    widened = SyncError(
         error.code, **error.context | {"grant": grant, "remedy": "; ".join([str(error.context["remedy"]), *more])}
     )
     if all(isinstance(each, DatabasePattern) for each in unseen):
-        return told
-    return told.saying("; and SELECT on the databases of the pattern, of which no table shows")
+        return widened
+    return widened.saying("; and SELECT on the databases of the pattern, of which no table shows")
 
 
-def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
+def _with_remedy(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
     """For a channel that only names its table, if the rows' types are known before they arrive."""
     plain = not node.columns and node.where is None and Can.LIST_TABLES in wanted.source.can
     if error.code is not Code.NO_SUCH_TABLE or not plain:

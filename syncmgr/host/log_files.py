@@ -47,12 +47,12 @@ class Lost:
 class LineFile(RotatingFileHandler):
     """Writes whole lines or none. Lost lines are counted; the next one that can be written says how many."""
 
-    def __init__(self, file: Path, told: Callable[[Lost], str], elsewhere: logging.Logger | None = None) -> None:
-        """`told`: the line about lost ones. `elsewhere`: where that is also reported when it begins and ends."""
+    def __init__(self, file: Path, describe: Callable[[Lost], str], elsewhere: logging.Logger | None = None) -> None:
+        """`describe`: the line about lost ones. `elsewhere`: where that is also reported when it begins and ends."""
         super().__init__(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace")
         self.lost: Lost | None = None
         self.lost_ever = 0
-        self._told = told
+        self._describe = describe
         self._elsewhere = elsewhere
         self._end = 0  # of the last line, in bytes
 
@@ -63,7 +63,7 @@ class LineFile(RotatingFileHandler):
             if self.shouldRollover(record):
                 self.doRollover()
                 self._end = 0
-            self._write(line if self.lost is None else f"{self._told(self.lost)}\n{line}")
+            self._write(line if self.lost is None else f"{self._describe(self.lost)}\n{line}")
             if self.lost is not None:
                 self._say("%s is written again: %s", self.lost)
                 self.lost = None
@@ -147,7 +147,7 @@ class Lasting:
         self._log = log
         self._before: Mapping[str, str] = {}
 
-    def tell(self, troubles: Mapping[str, str]) -> None:
+    def report(self, troubles: Mapping[str, str]) -> None:
         """All present ones, by their subject."""
         for what, text in troubles.items():
             if self._before.get(what) != text:

@@ -323,7 +323,7 @@ def needs_person(number: int) -> bool:
 
 def advice(number: int, kind: JobKind) -> str | None:
     """What to do about the error of that number, None if there is no advice."""
-    return next((treatment.told(kind) for code, treatment in TREATMENTS.items() if code.number == number), None)
+    return next((treatment.advice_for(kind) for code, treatment in TREATMENTS.items() if code.number == number), None)
 
 
 def mildest(errors: Iterable[SyncError]) -> SyncError:

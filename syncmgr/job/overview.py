@@ -94,15 +94,15 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
         begun_at=None if load is None or resyncing else load.begun_at,
         waits=waits,
     )
-    told = facts.standings.get(token, stored)
-    standing = stored if resyncing else told
+    reported = facts.standings.get(token, stored)
+    standing = stored if resyncing else reported
     if standing.state is ChannelState.SNAPSHOT and standing.since is None:
         standing = replace(standing, since=stored.since)
     synced = of_table(channel, waits=waits, job=of_job.synced, stale=stale)
     kind = replace(of_job.kind, shares=channel.part is not None)
     return TableOverview(
         channel=channel,
-        shown=_told(
+        shown=_with_pause(
             shown(standing, kind, reads=of_job.reads, whole=load is None or load.caught_up),
             channel,
             replace(of_job, kind=kind, pause=None if resyncing else of_job.pause),
@@ -118,7 +118,7 @@ LOST: Final = (
 )
 
 
-def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
+def _with_pause(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
     """With the error that has paused the job, if it names the table: it is no longer retried, so nothing else says why
     the table waits. Nothing is advised that the state of the job refuses.
     """
@@ -134,8 +134,8 @@ def _told(known: Shown, channel: ChannelDescription, of_job: _OfJob) -> Shown:
     }
     if pause is None or known.error is not None or known.state not in waits or pause.table not in names:
         return known
-    said = advice(pause.code, of_job.kind)
-    return replace(known, error=pause.code, reason=pause.message, advice=said, heals=pause.heals)
+    remedy = advice(pause.code, of_job.kind)
+    return replace(known, error=pause.code, reason=pause.message, advice=remedy, heals=pause.heals)
 
 
 def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = True) -> Rows | None:
@@ -198,10 +198,10 @@ def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Diagnos
     """What the targets of a job lack if it is stopped now, and would not lack at another position."""
     lacking = [table for table in tables if table.shown.state is not ChannelState.STREAMING]
     cure = _FROM_ITS_ROWS if job.kind.has_rows else _BY_HAND
-    told = [_lost(table, cure) for table in lacking[:MOST_LISTED]]
+    texts = [_lost(table, cure) for table in lacking[:MOST_LISTED]]
     if len(lacking) > MOST_LISTED:
-        told.append(f"{len(lacking) - MOST_LISTED} other tables lack rows, too; {cure}")
-    return tuple(Diagnostic(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in told)
+        texts.append(f"{len(lacking) - MOST_LISTED} other tables lack rows, too; {cure}")
+    return tuple(Diagnostic(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in texts)
 
 
 def _lost(table: TableOverview, cure: str) -> str:

@@ -28,26 +28,26 @@ class Property:
     doc: str
 
 
-def filled(told: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
+def filled(properties: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
     """Each property of the table, with its default. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     names = [p.name for p in table]
-    for name, text in told.items():
+    for name, text in properties.items():
         if name not in names:
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=where, hint=did_you_mean(name, names))
         if len(text) > LONGEST_VALUE:  # which may be a password, so nothing of it is shown
             raise wrong_property(name, "...", f"it has {len(text)} characters, and at most {LONGEST_VALUE} are taken")
     values = {}
     for entry in table:
-        value = told.get(entry.name, entry.default)
+        value = properties.get(entry.name, entry.default)
         if value is None:
             raise SyncError(Code.PROPERTY_MISSING, name=entry.name, where=where)
         values[entry.name] = value
     return values
 
 
-def refuse_fixed(told: Mapping[str, str], table: Sequence[Property], changing: Collection[str]) -> None:
+def refuse_fixed(properties: Mapping[str, str], table: Sequence[Property], changing: Collection[str]) -> None:
     """Of a source that jobs read: only `changing` may be altered. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-    for name, text in told.items():
+    for name, text in properties.items():
         if name not in changing and any(name == each.name for each in table):
             shown = text if len(text) <= SHOWN_VALUE else "..."
             raise wrong_property(name, shown, f"SET SOURCE does not change it, but {', '.join(sorted(changing))}")
@@ -55,11 +55,11 @@ def refuse_fixed(told: Mapping[str, str], table: Sequence[Property], changing: C
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=SET_SOURCE, hint=did_you_mean(name, list(changing)))
 
 
-def refuse_elsewhere(told: Mapping[str, str], password: str, *, stored: str, moves: bool) -> None:
+def refuse_elsewhere(properties: Mapping[str, str], password: str, *, stored: str, moves: bool) -> None:
     """A stored password is sent to no other server than the one for which it was given, nor with less proof of who that
     is: whoever may alter a job need not know it. Raises PROPERTY_MISSING.
     """
-    if moves and stored and password not in told:
+    if moves and stored and password not in properties:
         raise SyncError(Code.PROPERTY_MISSING, name=password, where=SET_SOURCE).saying(
             "; it must be given again where the server, or the proof of its identity, changes"
         )

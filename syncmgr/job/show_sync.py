@@ -353,9 +353,9 @@ def cancelled_last(job: SyncJob) -> tuple[bool, int]:
 def _msg(job: SyncJob, *, is_ending: bool, warning: SyncError | None) -> str | None:
     if job.state is JobState.PENDING and is_ending:
         return WAITS
-    told = [] if job.fail is None else [job.fail.text]
-    told += [] if warning is None else [f"{warning} (warning {warning.code.number})"]
-    return "; ".join(told) or None
+    texts = [] if job.fail is None else [job.fail.text]
+    texts += [] if warning is None else [f"{warning} (warning {warning.code.number})"]
+    return "; ".join(texts) or None
 
 
 def ddl_row(record: DdlRecord) -> tuple[str, ...]:

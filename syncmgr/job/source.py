@@ -91,10 +91,10 @@ class SourceDescription(Protocol):
         """Raises an error if its description rules out an exact read."""
 
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]: ...
-    def told(self) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         """All its properties of FROM BINLOG, with the password in clear text."""
 
-    def altered(self, told: Mapping[str, str]) -> Self:
+    def altered(self, changed: Mapping[str, str]) -> Self:
         """With other values of some properties of FROM BINLOG, by which the same changes are reached.
 
         Raises PROPERTY_UNKNOWN, PROPERTY_WRONG, PROPERTY_MISSING for a password that would go to another server.

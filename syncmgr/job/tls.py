@@ -54,9 +54,9 @@ class Tls:
         """The property of a file."""
         return f"{self.of}.{file}"
 
-    def remedy(self, said: str) -> str:
+    def remedy(self, reason: str) -> str:
         """What to do about the refusal of a server's certificate."""
-        folded = said.casefold()
+        folded = reason.casefold()
         found = next((advice for words, advice in REMEDIES.items() if words in folded), "look at its certificate")
         return found.format(host=self.name("host"), ssl=self.name("ssl"), ca=self.name("ssl_ca"))
 

@@ -75,10 +75,10 @@ class IcebergFiles:
 
     def _unmovable(self, name: RowName, pointer: Pointer) -> list[str]:
         metadata, found = NamedFile(kind=FileKind.METADATA, location=pointer.location), list[str]()
-        with _told(_table(name), pointer.location):
+        with _as_incomplete(_table(name), pointer.location):
             every = self._tables.files(metadata) | self._previous_of(pointer)
         for named in every.values():
-            with _told(_table(name), named.location):
+            with _as_incomplete(_table(name), named.location):
                 reasons = list(unmovable(named, self.path(named.location), self._folder))
             reasons += self._outside(self._tables.mentioned(named.location))
             found += [f"'{named.location}' of {_table(name)}: {why}" for why in reasons]
@@ -100,7 +100,7 @@ class IcebergFiles:
         found: dict[str, NamedFile] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
             metadata = NamedFile(kind=FileKind.METADATA, location=pointer.location)
-            with _told(_table(name), pointer.location):
+            with _as_incomplete(_table(name), pointer.location):
                 found |= self._tables.files(metadata)
         return found
 
@@ -110,7 +110,7 @@ class IcebergFiles:
         """
         found: dict[str, NamedFile] = {}
         for name, pointer in catalog_file.pointers(catalog).items():
-            with _told(_table(name), pointer.location):
+            with _as_incomplete(_table(name), pointer.location):
                 found |= self._previous_of(pointer)
         return found
 
@@ -126,7 +126,7 @@ class IcebergFiles:
 
     def take(self, catalog: Path) -> None:
         for name, pointer in catalog_file.pointers(catalog).items():
-            with _told(_table(name), pointer.location):
+            with _as_incomplete(_table(name), pointer.location):
                 self.path(pointer.location)
 
     def copy_lost(self, catalog: Path, to: Path) -> tuple[Path, Sequence[str]] | None:
@@ -177,7 +177,7 @@ def _table(name: RowName) -> str:
 
 
 @contextmanager
-def _told(what: str, location: str) -> Iterator[None]:
+def _as_incomplete(what: str, location: str) -> Iterator[None]:
     """What it was."""
     try:
         yield

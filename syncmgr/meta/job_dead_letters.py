@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 class JobDeadLetters:
     """Of one job. `name` of the job and `label` of a source table, by channel token: for the log.
 
-    `telling`: held from the check of what is known until what is new is stored: epochs and chunks come in parallel.
+    `reporting`: held from the check of what is known until what is new is stored: epochs and chunks come in parallel.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class JobDeadLetters:
     ) -> None:
         self._stored, self._job_id, self._most = stored, job_id, most
         self._name, self._label = name, label
-        self.telling = threading.Lock()
+        self.reporting = threading.Lock()
 
     def of_epoch(
         self, dead: tuple[DeadLetter, ...], end: Position | None, loads: Mapping[str, Load]
@@ -57,7 +57,7 @@ class JobDeadLetters:
             self._most().refuse_more(dead, kept=kept, kept_bytes=size)
         return dead
 
-    def tell(self, dead: tuple[DeadLetter, ...]) -> None:
+    def report(self, dead: tuple[DeadLetter, ...]) -> None:
         """They are stored."""
         if dead:
             table = self._label(dead[0].token)

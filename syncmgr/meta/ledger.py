@@ -53,13 +53,13 @@ class JobLedger:
     def add_intent(self, epoch: Epoch) -> None:
         """Raises DEAD_LETTERS_FULL."""
         dead = epoch.dead
-        with self._dead_letters.telling:
+        with self._dead_letters.reporting:
             if dead:
                 last = self.last_epoch()
                 dead = self._dead_letters.of_epoch(dead, None if last is None else last.end, self.loads())
             self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
         self._intent = epoch.number, time.time()
-        self._dead_letters.tell(dead)
+        self._dead_letters.report(dead)
 
     def _label(self, token: str) -> str:
         return self._labels.get(token, token)
@@ -114,10 +114,10 @@ class JobLedger:
 
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        with self._dead_letters.telling:
+        with self._dead_letters.reporting:
             dead = self._dead_letters.of_chunk(committed.dead)
             self._store.loads.add_chunk(self._job_id, token, number, replace(committed, dead=dead))
-        self._dead_letters.tell(dead)
+        self._dead_letters.report(dead)
 
     def end_loads(self, tokens: Collection[str], upper: Position) -> None:
         self._store.loads.end(tokens, upper)
@@ -142,8 +142,8 @@ class JobLedger:
 
     def settled(self, position: Position) -> DdlRecord | None:
         """What an operator wants done with the statement that ends there, if anything."""
-        told = (r for r in self._store.ddl.of(self._job_id) if r.position == position)
-        return next((record for record in told if record.state in {DdlState.SKIP, DdlState.APPLY}), None)
+        found = (r for r in self._store.ddl.of(self._job_id) if r.position == position)
+        return next((record for record in found if record.state in {DdlState.SKIP, DdlState.APPLY}), None)
 
     def keep_asked(self, second: int) -> None:
         self._store.asked.keep(self._job_id, second)

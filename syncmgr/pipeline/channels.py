@@ -45,28 +45,28 @@ class Channels:
         self._standings = snapshot.standings
         self._synced_until = synced_until
 
-    def learn(self, token: str, told: SourceTable | Reshaped) -> None:
+    def learn(self, token: str, learned_columns: SourceTable | Reshaped) -> None:
         """The next process, of the worker or of the frontend, checks the rows against the same columns."""
         for channel in [c for c in self.now if c.token == token]:
-            match told:
+            match learned_columns:
                 case SourceTable():
-                    learned = replace(channel, source=told)
-                    self._ledger.learn(token, told)
+                    learned = replace(channel, source=learned_columns)
+                    self._ledger.learn(token, learned_columns)
                 case Reshaped():
-                    learned = replace(channel, history=replace(channel.history, reshaped=told))
+                    learned = replace(channel, history=replace(channel.history, reshaped=learned_columns))
                     self._ledger.describe(learned)
             self.now = tuple(learned if c is channel else c for c in self.now)
 
     def doubt(self, tokens: Collection[str]) -> None:
         """What was never compared is compared in the next process, too."""
-        told = {
+        changed = {
             c.token: replace(c, history=replace(c.history, nameless=c.token in tokens))
             for c in self.now
             if self.is_read(c)
         }
-        for channel in [c for c in self.now if told.get(c.token, c) != c]:
-            self._ledger.describe(told[channel.token])
-        self.now = tuple(told.get(c.token, c) for c in self.now)
+        for channel in [c for c in self.now if changed.get(c.token, c) != c]:
+            self._ledger.describe(changed[channel.token])
+        self.now = tuple(changed.get(c.token, c) for c in self.now)
 
     def follow(self, step: DdlStep) -> None:
         """After the commit of a statement."""

@@ -64,7 +64,7 @@ class DdlFollowing:
             self._refuse_reshaped(met, channels)
             met_not = [channel for channel in now if channel not in channels and not channel.history.dropped]
             rules = replace(self._options.rules, held=frozenset((c.source.db, c.source.name) for c in met_not))
-            return settle(self._ledger.settled(met.epoch.end), met.said, channels, rules)
+            return settle(self._ledger.settled(met.epoch.end), met.statement, channels, rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
                 self._refuse(met, error)
@@ -73,29 +73,29 @@ class DdlFollowing:
     def _refuse_reshaped(self, met: DdlMet, channels: Iterable[ChannelDescription]) -> None:
         """A target that gets other columns with its rows does not have them yet."""
         tables = {(c.source.db, c.source.name) for c in channels if self._snapshot.reshapes(c.token)}
-        for table in ddl.meant(met.said.text, met.said.db, tables, met.said.modes) if tables else ():
-            raise not_followed(table, "its rows are being read again, with other columns", met.said.text)
+        for table in ddl.meant(met.statement.text, met.statement.db, tables, met.statement.modes) if tables else ():
+            raise not_followed(table, "its rows are being read again, with other columns", met.statement.text)
 
     def _refuse(self, met: DdlMet, error: SyncError) -> None:
         alone = self._channels.alone(error) is not None
-        record = refused(met.said, met.epoch.end, met.table, self._channels.advised(error), alone=alone)
+        record = refused(met.statement, met.epoch.end, met.table, self._channels.advised(error), alone=alone)
         (self._ledger.note if alone else self._ledger.refuse)(record)
 
     def _joined(self, met: DdlMet, step: DdlStep) -> bool:
         """Whether tables that the statement made, or named, have joined the job, which ends this run. The next one
         reaches the statement again, so it may yet report why others do not.
         """
-        said, behind = met.said, [step.channels.get(channel.token, channel) for channel in self._channels.now]
-        synced = {said.modes.folded((channel.source.db, channel.source.name)) for channel in behind}
-        came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
+        statement, behind = met.statement, [step.channels.get(channel.token, channel) for channel in self._channels.now]
+        synced = {statement.modes.folded((channel.source.db, channel.source.name)) for channel in behind}
+        came = [table for table in ddl.arrivals(statement.text, statement.db, statement.modes) if table not in synced]
         came = [table for table in came if any(family.has(table) for family in self._options.families)]
-        told = self._listeners.on_arrival(came, met.epoch.end) if came else {}
-        if told is None:
+        outcomes = self._listeners.on_arrival(came, met.epoch.end) if came else {}
+        if outcomes is None:
             self._finish()
         ends = self._ending()
-        for table, each in (told or {}).items():
+        for table, each in (outcomes or {}).items():
             if has_joined(each) or not ends:
-                self._ledger.note(arrived(said, met.epoch.end, table, each))
+                self._ledger.note(arrived(statement, met.epoch.end, table, each))
         return ends
 
     def _follow_with(self, met: DdlMet, step: DdlStep) -> bool:

@@ -48,7 +48,7 @@ class KnownHistory:
         self._lake.check_integrity(db, table, replaced=replaced)
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
-        with self._told_apart(commit):
+        with self._with_known_outcome(commit):
             return self._lake.commit(commit)
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
@@ -58,11 +58,11 @@ class KnownHistory:
         self._lake.give_up(chunk)
 
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
-        with self._told_apart(alter):
+        with self._with_known_outcome(alter):
             return self._lake.alter(alter)
 
     @contextmanager
-    def _told_apart(self, commit: ChannelCommit | ChannelAlter) -> Iterator[None]:
+    def _with_known_outcome(self, commit: ChannelCommit | ChannelAlter) -> Iterator[None]:
         try:
             yield
         except SyncError as error:

@@ -132,7 +132,7 @@ class SchemaLearned:
     """
 
     token: str
-    told: SourceTable | Reshaped
+    learned: SourceTable | Reshaped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +161,7 @@ class DdlMet:
     """
 
     epoch: Epoch
-    said: DdlStatement
+    statement: DdlStatement
     table: tuple[str, str]
 
 

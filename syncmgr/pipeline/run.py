@@ -251,8 +251,8 @@ class JobRun:
         match message:
             case Staged(epoch=epoch):
                 self._commits.commit(epoch)
-            case SchemaLearned(token=token, told=told):
-                self._channels.learn(token, told)
+            case SchemaLearned(token=token, learned=learned):
+                self._channels.learn(token, learned)
             case Nameless(tokens=tokens):
                 self._channels.doubt(tokens)
             case UnloggedTables(tables=tables):
@@ -263,7 +263,7 @@ class JobRun:
                 self._ledger.keep_asked(second)
                 self._worker.send(Kept())
             case SourceTrouble(error=error):
-                self._health.tell(error)
+                self._health.report(error)
             case Failed(error=error):
                 if error.code in RETRIED_BY_WORKER:
                     raise GaveUpError(error, FailType.SUBMIT_FAIL)

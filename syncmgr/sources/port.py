@@ -75,8 +75,8 @@ class SourceStream(Protocol):
         """From any thread, at once; a get that waits ends."""
 
     def follow(self, channels: "Sequence[ChannelPlan]", /) -> None:
-        """What is wanted after a Ddl with `said`, which stops reading. For a source that can FOLLOW_DDL: others give
-        none. Not concurrently with `get`.
+        """What is wanted after a Ddl with `followable`, which stops reading. For a source that can FOLLOW_DDL: others
+        give none. Not concurrently with `get`.
         """
 
 
@@ -241,7 +241,7 @@ class SourceKind(Protocol):
     def modules(self) -> tuple[str, ...]:
         """The modules that a worker needs: they start no thread."""
 
-    def described(self, told: Mapping[str, str]) -> SourceDescription:
+    def described(self, properties: Mapping[str, str]) -> SourceDescription:
         """Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
 
     def restored(self, facts: Mapping[str, Any]) -> SourceDescription:

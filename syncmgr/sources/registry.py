@@ -18,16 +18,16 @@ from syncmgr.sources.port import Source, SourceKind
 KINDS: Final[dict[str, SourceKind]] = {"mysql": MYSQL, "canal": CANAL}  # by "type" of FROM BINLOG
 
 
-def described(told: Mapping[str, str]) -> SourceDescription:
+def described(properties: Mapping[str, str]) -> SourceDescription:
     """The source of FROM BINLOG. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-    name = told.get("type")
+    name = properties.get("type")
     if name is None:
         raise SyncError(Code.PROPERTY_MISSING, name="type", where=BINLOG)
     kind = KINDS.get(name.lower())
     if kind is None:
         names = " or ".join(f'"{each}"' for each in KINDS)
         raise wrong_property("type", name, f"it must be {names}")
-    return kind.described(told)
+    return kind.described(properties)
 
 
 def restored(kind: str, facts: Mapping[str, Any]) -> SourceDescription:

@@ -46,7 +46,7 @@ class Refusal(Exception):  # noqa: N818 - an answer
         super().__init__(message)
 
 
-def told(body: object, status: int = 200, **headers: str) -> Response:
+def json_response(body: object, status: int = 200, **headers: str) -> Response:
     """As JSON."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -56,12 +56,12 @@ def told(body: object, status: int = 200, **headers: str) -> Response:
 def failed(error: SyncError) -> Response:
     status = STATUS.get(error.code, 400)
     facts = {"number": error.code.number, "sqlstate": error.code.sqlstate, "message": str(error), "advice": None}
-    return told({"error": facts}, status, **_again(status))
+    return json_response({"error": facts}, status, **_again(status))
 
 
 def refused(refusal: Refusal) -> Response:
     facts = {"number": refusal.number, "sqlstate": "HY000", "message": refusal.message, "advice": None}
-    return told({"error": facts}, refusal.status, **_again(refusal.status))
+    return json_response({"error": facts}, refusal.status, **_again(refusal.status))
 
 
 def _again(status: int) -> dict[str, str]:

@@ -65,13 +65,13 @@ def application(samples: Samples, recent: Recent, house: House, choices: Choices
         return Response(body, headers={"content-type": kind})
 
     async def alive(_: Request) -> Response:
-        return _told(health(samples.last(), time.time()))
+        return _as_response(health(samples.last(), time.time()))
 
     async def ready(_: Request) -> Response:
-        return _told(readiness(samples.last(), time.time()))
+        return _as_response(readiness(samples.last(), time.time()))
 
     async def first(_: Request) -> Response:
-        return _told(bootstrap(choices.query_port))
+        return _as_response(bootstrap(choices.query_port))
 
     served = [
         Route("/metrics", metrics),
@@ -88,7 +88,7 @@ def _seen_by(asked: Asked, sample: Sample | None) -> Sample | None:
     return None if sample is None else replace(sample, jobs=tuple(seen(sample, asked.rights)))
 
 
-def _told(answer: Answer) -> Response:
+def _as_response(answer: Answer) -> Response:
     if answer.reason is None:
         return JSONResponse(answer.body)
     return JSONResponse(answer.body, UNAVAILABLE, headers={"retry-after": str(RETRY_SECOND)})

@@ -25,8 +25,8 @@ class Answer:
     @property
     def body(self) -> dict[str, object]:
         """Doris' envelope."""
-        said = "success" if self.reason is None else self.reason
-        return {"msg": said, "code": 0 if self.reason is None else 1, "data": dict(self.data), "count": 0}
+        message = "success" if self.reason is None else self.reason
+        return {"msg": message, "code": 0 if self.reason is None else 1, "data": dict(self.data), "count": 0}
 
 
 def health(sample: Sample | None, now: float, stale_second: float = STALE_SECOND) -> Answer:

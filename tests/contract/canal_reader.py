@@ -53,7 +53,7 @@ class Reader:
     batches: list[Batch] = field(default_factory=list)
     troubles: list[SyncError | None] = field(default_factory=list)
     changes: list[tuple[Table, list[Row]]] = field(default_factory=list)
-    told: dict[Table, SourceTable] = field(default_factory=dict)
+    learned: dict[Table, SourceTable] = field(default_factory=dict)
     acks: bool = True
 
     def get(self, timeout: float = GET_SECOND) -> Batch | None:
@@ -62,8 +62,8 @@ class Reader:
             self.batches.append(batch)
             for each in batch.changes:
                 self.changes.append((each.table, each.decode().to_pylist()))
-                if isinstance(each.told, SourceTable):
-                    self.told[each.table] = each.told
+                if isinstance(each.learned, SourceTable):
+                    self.learned[each.table] = each.learned
             if self.acks and batch.end is not None:
                 self.source.ack(batch.end)
         return batch

@@ -148,7 +148,7 @@ class GivenChanges:
 
     rows: tuple[tuple[ChangeKind, int, int], ...]
     table: tuple[str, str] = ("shop", "orders")
-    told: SourceTable | Reshaped | None = None
+    learned: SourceTable | Reshaped | None = None
 
     def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         kinds, ids, versions = zip(*self.rows, strict=True)
@@ -163,7 +163,7 @@ class SlowChanges:
 
     begun: Path
     table: tuple[str, str] = ("shop", "orders")
-    told: SourceTable | None = None
+    learned: SourceTable | None = None
 
     def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         self.begun.touch()
@@ -199,7 +199,7 @@ class OpenedTornSource(OpenedSource):
         changes = ScriptedChanges(self.script.table, number, half=1 if self.inside else 0)
         if not self.inside:
             self.inside = True
-            changes.told = SourceTable(db="shop", name="orders", columns=())
+            changes.learned = SourceTable(db="shop", name="orders", columns=())
             return replace(self._batch(changes), end=torn, open=True, starved=True)
         if not self.resumed_inside and torn not in self.acked[-1:]:
             self.closed.wait(timeout)
@@ -216,7 +216,7 @@ class OpenedTornSource(OpenedSource):
 class ScriptedChanges:
     table: tuple[str, str]
     number: int
-    told: SourceTable | None = None
+    learned: SourceTable | None = None
     half: int | None = None  # one of its two rows
 
     def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:

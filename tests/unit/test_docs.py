@@ -60,7 +60,11 @@ def test_each_advice_of_the_first_night_is_one_that_a_job_gets() -> None:
     kinds = [
         JobKind(has_rows=rows, has_others=others, runs=runs, shares=shares) for rows, others, runs, shares in flags
     ]
-    given = {each.told(kind) for each in TREATMENTS.values() for kind in kinds} | {*STOP_ADVICE.values(), BACK, "NULL"}
+    given = {each.advice_for(kind) for each in TREATMENTS.values() for kind in kinds} | {
+        *STOP_ADVICE.values(),
+        BACK,
+        "NULL",
+    }
     shown = re.findall(r"^ *advice: (.*)$", (ROOT / "docs" / "first_night.md").read_text(), re.MULTILINE)
     assert shown
     assert [text for text in shown if text not in given] == []

@@ -36,22 +36,22 @@ class Audited:
 def statement(ended: Audited) -> None:
     if log.isEnabledFor(logging.INFO):
         facts = {name: getattr(ended, name) for name in Audited.__slots__}
-        _tell(facts | {"second": round(ended.second, 6)})
+        _log(facts | {"second": round(ended.second, 6)})
 
 
 def begins(*, connection: int, user: str, host: str, db: str | None, statement: str) -> None:
     """A statement that is about to change something."""
     facts = {"event": "begins", "connection": connection, "user": user, "host": host, "db": db, "statement": statement}
-    _tell(facts)
+    _log(facts)
 
 
 def login(*, user: str, host: str, error: int | None, gave_up: bool = False, proto: str = "mysql") -> None:
     """`gave_up`: the client left, or was silent, before it had sent its password."""
     facts: dict[str, object] = {"event": "login", "proto": proto, "user": user[:LONGEST_NAME], "host": host}
     facts["error"] = error
-    _tell(facts | ({"gave_up": True} if gave_up else {}))
+    _log(facts | ({"gave_up": True} if gave_up else {}))
 
 
-def _tell(facts: dict[str, object]) -> None:
+def _log(facts: dict[str, object]) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     log.info(json_line({"time": now, **facts}))

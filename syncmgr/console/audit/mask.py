@@ -167,9 +167,9 @@ def _has_secret(text: str, nested: int) -> bool:
         return False
     if nested > NESTED:
         return True
-    quote, said = text[0], text[1:-1]
-    said = said.replace(quote * 2, quote).replace(f"\\{quote}", quote)
-    return _masked(said, nested=nested) != said
+    quote, content = text[0], text[1:-1]
+    content = content.replace(quote * 2, quote).replace(f"\\{quote}", quote)
+    return _masked(content, nested=nested) != content
 
 
 def _is_statement(name: str, nested: int) -> bool:

@@ -70,7 +70,7 @@ def has_values(name: str) -> bool:
 
 def readable(name: str, row: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
     """The values of its row are NULL for users who could not read them in the target."""
-    told = dict(zip(TABLES[name], row, strict=True))
-    target = table(str(told["TARGET_SCHEMA"]), str(told["TARGET_TABLE"]))
+    record = dict(zip(TABLES[name], row, strict=True))
+    target = table(str(record["TARGET_SCHEMA"]), str(record["TARGET_TABLE"]))
     hidden = {} if rights.may(Privilege.SELECT, target) else dict.fromkeys(_VALUES[name])
-    return tuple((told | hidden).values())
+    return tuple((record | hidden).values())

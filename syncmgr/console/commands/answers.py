@@ -38,7 +38,7 @@ class Answers:
     def put_ok(self, done: Done = OK, *, more: bool = False) -> None:
         status, info = self._status(more=more), self.charset.encode(done.info)
         if self.can(Capability.SESSION_TRACK):
-            status, info = tracked(status, info, self.changes.told(self.charset))
+            status, info = tracked(status, info, self.changes.packet(self.charset))
         self.stream.put(ok(status, affected=done.affected, warnings=done.warnings, info=info))
 
     def put_error(self, error: SyncError) -> None:

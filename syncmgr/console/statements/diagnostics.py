@@ -16,27 +16,27 @@ class Remarks:
     """Of one session. The counts survive statements that read them."""
 
     def __init__(self) -> None:
-        self.told: tuple[Diagnostic, ...] = ()
+        self.current: tuple[Diagnostic, ...] = ()
         self._counted: tuple[Diagnostic, ...] = ()
         self._asked = False  # for the counts, by the last statement
 
     def begin(self, *, asks: bool, keeps: bool) -> None:
         """A statement: whether it reads the counts, whether it keeps the remarks."""
         if not (asks and self._asked):
-            self._counted = self.told
+            self._counted = self.current
         self._asked = asks
         if not keeps:
-            self.told = ()
+            self.current = ()
 
-    def tell(self, remarks: tuple[Diagnostic, ...]) -> None:
+    def replace_all(self, remarks: tuple[Diagnostic, ...]) -> None:
         """Those of the running statement; of a long list the beginning is kept."""
-        self.told = tuple(replace(each, text=each.text[:LONGEST]) for each in remarks)
+        self.current = tuple(replace(each, text=each.text[:LONGEST]) for each in remarks)
 
     def fail(self, error: SyncError) -> None:
-        self.tell((Diagnostic(level="Error", code=error.code, text=str(error)),))
+        self.replace_all((Diagnostic(level="Error", code=error.code, text=str(error)),))
 
     def forget(self) -> None:
-        self.told = self._counted = ()
+        self.current = self._counted = ()
 
     def counts(self) -> dict[str, int]:
         """By the name of the variable."""

@@ -49,7 +49,7 @@ CLAUSES: Final = (
     Topic(
         name="SET",
         syntax='ALTER SYNC JOB [db.]job SET ("key" = "value", ...)',
-        says=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job continues with the new ones.
+        text=f"""SET changes the job's PROPERTIES (see HELP CREATE SYNC JOB); a running job continues with the new ones.
 Those of FROM BINLOG are changed by SET SOURCE. The properties for changes of the source are
 {", ".join(each.name for each in JOB_PROPERTIES)}.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
@@ -57,7 +57,7 @@ Those of FROM BINLOG are changed by SET SOURCE. The properties for changes of th
     Topic(
         name="SET SOURCE",
         syntax='ALTER SYNC JOB [db.]job SET SOURCE ("key" = "value", ...)',
-        says="""SET SOURCE changes how the job reaches its source: password, user, hosts, ports, server id, TLS (HELP
+        text="""SET SOURCE changes how the job reaches its source: password, user, hosts, ports, server id, TLS (HELP
 CREATE SYNC JOB); not "type", "start" or "canal.destination". The new source is checked first: the login, the grants,
 and that it has the history that the job has read. If a check fails, nothing changes. If the server changes, or how it
 proves its identity, the statement must give the password again.""",
@@ -67,7 +67,7 @@ proves its identity, the statement must give the password again.""",
     Topic(
         name="ADD TABLE",
         syntax="ALTER SYNC JOB [db.]job ADD TABLE channel [, ...]",
-        says="""ADD TABLE takes channels as CREATE SYNC does (see HELP CREATE SYNC JOB); INTO db.* creates the targets.
+        text="""ADD TABLE takes channels as CREATE SYNC does (see HELP CREATE SYNC JOB); INTO db.* creates the targets.
 Their rows are read while the other tables keep streaming, whatever the "start" of the job was.""",
         example="ALTER SYNC JOB demo.job1 ADD TABLE FROM shop.lines INTO demo.*",
         keywords=("CHANNEL",),
@@ -75,13 +75,13 @@ Their rows are read while the other tables keep streaming, whatever the "start" 
     Topic(
         name="DROP TABLE",
         syntax="ALTER SYNC JOB [db.]job DROP TABLE [db.]source_table",
-        says="DROP TABLE removes a channel; its target table is kept.",
+        text="DROP TABLE removes a channel; its target table is kept.",
         example="ALTER SYNC JOB demo.job1 DROP TABLE shop.lines",
     ),
     Topic(
         name="RESYNC TABLE",
         syntax="ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]",
-        says="""RESYNC TABLE reads a table again and replaces its rows in one commit; if the table was stopped, also its
+        text="""RESYNC TABLE reads a table again and replaces its rows in one commit; if the table was stopped, also its
 columns. With WHERE it replaces only some keys: the condition compares columns of the key with constants.
 A paused job does this after RESUME.""",
         example="ALTER SYNC JOB demo.job1 RESYNC TABLE shop.lines WHERE id BETWEEN 1000 AND 2000",
@@ -90,13 +90,13 @@ A paused job does this after RESUME.""",
     Topic(
         name="RENAME",
         syntax="ALTER SYNC JOB [db.]job RENAME TO new_name",
-        says="RENAME gives the job another name in its database.",
+        text="RENAME gives the job another name in its database.",
         example="ALTER SYNC JOB demo.job1 RENAME TO job2",
     ),
     Topic(
         name="SKIP DDL",
         syntax="ALTER SYNC JOB [db.]job SKIP DDL",
-        says="""SKIP DDL skips the statement that paused the job: the target is not changed, and you must make sure that
+        text="""SKIP DDL skips the statement that paused the job: the target is not changed, and you must make sure that
 it fits. The statement is in Msg and in information_schema.sync_ddl. SKIP DDL takes effect at RESUME.""",
         example="ALTER SYNC JOB demo.job1 SKIP DDL",
         keywords=("DDL",),
@@ -104,7 +104,7 @@ it fits. The statement is in Msg and in information_schema.sync_ddl. SKIP DDL ta
     Topic(
         name="APPLY DDL",
         syntax="ALTER SYNC JOB [db.]job APPLY DDL 'statement'",
-        says="""APPLY DDL applies another statement to the target instead of the one that paused the job, at RESUME.""",
+        text="""APPLY DDL applies another statement to the target instead of the one that paused the job, at RESUME.""",
         example="ALTER SYNC JOB demo.job1 APPLY DDL 'ALTER TABLE shop.lines DROP COLUMN note'",
         keywords=("DDL",),
     ),
@@ -123,7 +123,7 @@ TOPICS: Final = (
 )
 FROM BINLOG ("key" = "value", ...)
 [PROPERTIES ("key" = "value", ...)]""",
-        says=f"""Creates and starts a job that writes every change of the source tables to tables of the lake.
+        text=f"""Creates and starts a job that writes every change of the source tables to tables of the lake.
 Without a column list, columns are matched by name. With "type" = "canal" the list maps columns by position and names
 every source column.
 A pattern is LIKE 'shop\\_%.orders' or REGEXP '^shop_[0-9]+\\.orders$', matched against database.table. EXCLUDE takes
@@ -144,7 +144,7 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     Topic(
         name="EXPLAIN SYNC JOB",
         syntax="EXPLAIN SYNC [JOB] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]",
-        says="""Reports what CREATE SYNC with the same text would do, without creating anything: for each table its
+        text="""Reports what CREATE SYNC with the same text would do, without creating anything: for each table its
 target, key, columns and types, the estimated rows, bytes and chunks of a snapshot, and the result of every check.
 It takes the same properties as CREATE SYNC JOB.""",
         example="""EXPLAIN SYNC demo.job1 (FROM shop.* INTO demo.*)
@@ -155,7 +155,7 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     Topic(
         name="ALTER SYNC JOB",
         syntax="\n".join(clause.syntax for clause in CLAUSES),
-        says="\n".join(clause.says for clause in CLAUSES),
+        text="\n".join(clause.text for clause in CLAUSES),
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
         keywords=("SYNC", "JOB", "BINLOG", "DDL"),
     ),
@@ -163,28 +163,28 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     Topic(
         name="PAUSE SYNC JOB",
         syntax="PAUSE SYNC JOB [db.]job",
-        says="Stops reading and commits what was read. The job keeps its position and waits for RESUME.",
+        text="Stops reading and commits what was read. The job keeps its position and waits for RESUME.",
         example="PAUSE SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="RESUME SYNC JOB",
         syntax="RESUME SYNC JOB [db.]job",
-        says="Continues a paused job from where it stopped.",
+        text="Continues a paused job from where it stopped.",
         example="RESUME SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="STOP SYNC JOB",
         syntax="STOP SYNC JOB [db.]job",
-        says="Ends a job permanently. Its tables are kept, and its name can be used again.",
+        text="Ends a job permanently. Its tables are kept, and its name can be used again.",
         example="STOP SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="CHECK SYNC JOB",
         syntax="CHECK SYNC JOB [db.]job [TABLE [db.]table, TABLE ...] [WITH (properties)]",
-        says="""Compares the tables of a job, or some of them, named as at the source, with their source, while both
+        text="""Compares the tables of a job, or some of them, named as at the source, with their source, while both
 change. Returns at once, with the id of the check: information_schema.sync_checks shows its progress and its
 result, sync_check_rows the rows that differ. Nothing is locked or written.
 """
@@ -195,21 +195,21 @@ result, sync_check_rows the rows that differ. Nothing is locked or written.
     Topic(
         name="CHECK TABLE",
         syntax="CHECK TABLE [db.]table, ...",
-        says="Compares targets with their sources, as CHECK SYNC JOB does, and waits for the result.",
+        text="Compares targets with their sources, as CHECK SYNC JOB does, and waits for the result.",
         example="CHECK TABLE demo.orders",
         keywords=("CHECK",),
     ),
     Topic(
         name="STOP CHECK",
         syntax="STOP CHECK id",
-        says="Ends a check.",
+        text="Ends a check.",
         example="STOP CHECK 7",
         keywords=("CHECK",),
     ),
     Topic(
         name="REPAIR SYNC JOB",
         syntax="REPAIR SYNC JOB [db.]job CHECK id [TABLE [db.]table]",
-        says="""Reads the rows again that a check has found to differ, and replaces them in the targets, in one commit
+        text="""Reads the rows again that a check has found to differ, and replaces them in the targets, in one commit
 for each table. Returns at once, with the id of a check that compares these rows when they are there: its RESULT is
 EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_rows says which are.
 """,
@@ -219,14 +219,14 @@ EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_row
     Topic(
         name="SHOW SYNC JOB",
         syntax="SHOW SYNC JOB [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
-        says="Lists the jobs of a database: the one in FROM, or the current one; without either, all jobs.",
+        text="Lists the jobs of a database: the one in FROM, or the current one; without either, all jobs.",
         example="SHOW SYNC JOB FROM demo",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="SHOW SYNC JOB STATUS",
         syntax="SHOW SYNC JOB STATUS [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
-        says="One short line for each job: its state, the age of its targets, rows, the number of its tables in each "
+        text="One short line for each job: its state, the age of its targets, rows, the number of its tables in each "
         "state, whether it needs an operator, the number of its error. LIKE matches db.job.",
         example="SHOW SYNC JOB STATUS WHERE NeedsOperator = 'yes'",
         keywords=("SYNC", "JOB"),
@@ -234,7 +234,7 @@ EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_row
     Topic(
         name="SHOW SYNC JOB TABLES",
         syntax="SHOW SYNC JOB TABLES FOR [db.]job [LIKE 'pattern' | WHERE condition]",
-        says="The tables of a job: source, target, state, since when, the error, and what to do about it. LIKE "
+        text="The tables of a job: source, target, state, since when, the error, and what to do about it. LIKE "
         "matches the target.",
         example="SHOW SYNC JOB TABLES FOR demo.shop WHERE State <> 'STREAMING'",
         keywords=("SYNC", "JOB"),
@@ -242,20 +242,20 @@ EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_row
     Topic(
         name="SHOW CREATE SYNC JOB",
         syntax="SHOW CREATE SYNC JOB [db.]job",
-        says="Shows the statement that creates this job, with passwords masked.",
+        text="Shows the statement that creates this job, with passwords masked.",
         example="SHOW CREATE SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="CREATE DATABASE",
         syntax="CREATE DATABASE [IF NOT EXISTS] db",
-        says="Creates a database in the lake.",
+        text="Creates a database in the lake.",
         example="CREATE DATABASE demo",
     ),
     Topic(
         name="DROP DATABASE",
         syntax="DROP DATABASE [IF EXISTS] db [FORCE]",
-        says="Drops an empty database; with FORCE also its tables.",
+        text="Drops an empty database; with FORCE also its tables.",
         example="DROP DATABASE demo",
     ),
     Topic(
@@ -269,7 +269,7 @@ EQUAL if all of them are right. REPAIR_TIME in information_schema.sync_check_row
 [PARTITION BY (column | BUCKET(n, column) | TRUNCATE(n, column) | YEAR|MONTH|DAY|HOUR(column), ...)]
 [DISTRIBUTED BY HASH (column, ...) BUCKETS n]
 [PROPERTIES ("key" = "value", ...)]""",
-        says=f"""Creates an {FORMAT.name} table. With UNIQUE KEY changes are applied as upserts and deletes;
+        text=f"""Creates an {FORMAT.name} table. With UNIQUE KEY changes are applied as upserts and deletes;
 without it rows are appended. BUCKETS n with n > 1 partitions by a hash of the column.
 PROPERTIES takes {", ".join(f'"{name}"' for name in FORMAT.properties)}.""",
         example="""CREATE TABLE demo.orders (id BIGINT NOT NULL, status VARCHAR(16), amount DECIMAL(12,2))
@@ -287,7 +287,7 @@ MODIFY COLUMN column COMMENT 'text'
 COMMENT = 'text'
 SET ("key" = "value", ...)
 ENABLE FEATURE 'BATCH_DELETE'""",
-        says=f"""Changes a table alongside the jobs that fill it, while they run; all clauses at once, and no row is
+        text=f"""Changes a table alongside the jobs that fill it, while they run; all clauses at once, and no row is
 rewritten. Columns that a job fills are neither dropped nor renamed; any column but those of the key and of partitions
 may get a wider type. Older rows show NULL in a new column. SET takes {", ".join(f'"{name}"' for name in SETTABLE)}.
 ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""",
@@ -296,13 +296,13 @@ ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""
     Topic(
         name="DROP TABLE",
         syntax="DROP TABLE [IF EXISTS] [db.]table [FORCE]",
-        says="Drops a table that no job writes to.",
+        text="Drops a table that no job writes to.",
         example="DROP TABLE demo.orders",
     ),
     Topic(
         name="DESCRIBE",
         syntax="DESCRIBE [db.]table",
-        says="Lists the columns of a table.",
+        text="Lists the columns of a table.",
         example="DESCRIBE demo.orders",
         keywords=("DESC",),
     ),
@@ -311,13 +311,13 @@ ENABLE FEATURE is accepted for Doris' guides, with a warning; it does nothing.""
         syntax="""SHOW DATABASES | [FULL] TABLES [FROM db] | [FULL] COLUMNS FROM [db.]table | INDEX FROM [db.]table
 SHOW CREATE TABLE [db.]table | CREATE DATABASE db
 SHOW [FULL] PROCESSLIST | VARIABLES | STATUS | WARNINGS | ERRORS | FRONTENDS | PRIVILEGES | ...""",
-        says="Lists databases, tables, connections and more. Most forms take LIKE 'pattern' or WHERE condition.",
+        text="Lists databases, tables, connections and more. Most forms take LIKE 'pattern' or WHERE condition.",
         example="SHOW TABLES FROM demo",
     ),
     Topic(
         name="SELECT",
         syntax="SELECT ... (Spark SQL)",
-        says="""Runs on Spark, unchanged. KILL QUERY or Ctrl-C cancels it; SET max_execution_time limits its time, in
+        text="""Runs on Spark, unchanged. KILL QUERY or Ctrl-C cancels it; SET max_execution_time limits its time, in
 milliseconds.""",
         example="SELECT status, count(*), sum(amount) FROM demo.orders GROUP BY status",
         keywords=("QUERY",),
@@ -326,7 +326,7 @@ milliseconds.""",
     Topic(
         name="KILL",
         syntax="KILL [CONNECTION | QUERY] id",
-        says="Ends a connection, or only the statement that it runs. SHOW PROCESSLIST lists the ids.",
+        text="Ends a connection, or only the statement that it runs. SHOW PROCESSLIST lists the ids.",
         example="KILL QUERY 7",
     ),
     Topic(
@@ -335,7 +335,7 @@ milliseconds.""",
 ALTER USER [IF EXISTS] user[@host] IDENTIFIED [WITH plugin] BY 'password'
 SET PASSWORD [FOR user[@host]] = 'password'
 DROP USER [IF EXISTS] user[@host]""",
-        says="""Manages the users of this console. The host is a pattern of addresses with % and _, or localhost.
+        text="""Manages the users of this console. The host is a pattern of addresses with % and _, or localhost.
 A new user has no privileges until GRANT.""",
         example="CREATE USER 'alice'@'10.0.%' IDENTIFIED BY 'a password'",
         keywords=("USER", "PASSWORD"),
@@ -345,7 +345,7 @@ A new user has no privileges until GRANT.""",
         syntax="""GRANT privilege, ... ON *.* | db.* | db.table | JOB db.job TO user[@host]
 REVOKE privilege, ... ON *.* | db.* | db.table | JOB db.job FROM user[@host]
 SHOW [ALL] GRANTS [FOR user[@host]]""",
-        says=f"""The privileges are {_GLOBAL} (only ON *.*), {_OTHERS}, or ALL. Sync jobs need
+        text=f"""The privileges are {_GLOBAL} (only ON *.*), {_OTHERS}, or ALL. Sync jobs need
 LOAD_PRIV. GRANT and REVOKE take effect immediately, also in open connections.""",
         example="GRANT SELECT_PRIV, LOAD_PRIV ON demo.* TO alice",
         keywords=("REVOKE", "GRANTS", "PRIVILEGES"),
@@ -353,21 +353,21 @@ LOAD_PRIV. GRANT and REVOKE take effect immediately, also in open connections.""
     Topic(
         name="SHOW FRONTEND CONFIG",
         syntax="SHOW FRONTEND CONFIG [LIKE 'pattern']",
-        says="Lists the current settings, and which of them can be changed while the frontend runs.",
+        text="Lists the current settings, and which of them can be changed while the frontend runs.",
         example="SHOW FRONTEND CONFIG LIKE 'sync%'",
         keywords=("CONFIG",),
     ),
     Topic(
         name="ADMIN SET FRONTEND CONFIG",
         syntax='ADMIN SET FRONTEND CONFIG ("key" = "value", ...)',
-        says=f"Changes settings until the next start; edit conf/fe.conf to keep them. These may be changed: {_MUTABLE}",
+        text=f"Changes settings until the next start; edit conf/fe.conf to keep them. These may be changed: {_MUTABLE}",
         example='ADMIN SET FRONTEND CONFIG ("sync_commit_interval_second" = "1")',
         keywords=("CONFIG",),
     ),
     Topic(
         name="SHOW ALERTS",
         syntax="SHOW ALERTS [LIKE 'pattern' | WHERE condition]",
-        says="Lists what needs attention now, and what did earlier: what it is, what to do, and whether alert_webhook "
+        text="Lists what needs attention now, and what did earlier: what it is, what to do, and whether alert_webhook "
         "has received it. LIKE matches the event. For root and accounts with ADMIN_PRIV or NODE_PRIV.",
         example="SHOW ALERTS WHERE State = 'firing'",
         keywords=("ALERT",),
@@ -375,7 +375,7 @@ LOAD_PRIV. GRANT and REVOKE take effect immediately, also in open connections.""
     Topic(
         name="ADMIN TEST ALERT",
         syntax="ADMIN TEST ALERT",
-        says="Sends one message to alert_webhook; if it is not received, reports why.",
+        text="Sends one message to alert_webhook; if it is not received, reports why.",
         example="ADMIN TEST ALERT",
         keywords=("ALERT",),
     ),
@@ -388,7 +388,7 @@ def answer(words: str | None) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     if len(topics) == 1:
         topic = topics[0]
         return ("name", "description", "example"), [
-            (topic.name, f"Syntax:\n{topic.syntax}\n\n{topic.says}\n", topic.example + "\n")
+            (topic.name, f"Syntax:\n{topic.syntax}\n\n{topic.text}\n", topic.example + "\n")
         ]
     return ("name", "is_it_category"), [(topic.name, "N") for topic in topics]
 

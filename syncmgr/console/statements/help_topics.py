@@ -14,7 +14,7 @@ class Topic:
 
     name: str
     syntax: str
-    says: str
+    text: str
     example: str
     keywords: tuple[str, ...] = ()
 
@@ -23,21 +23,21 @@ OF_SESSIONS: Final = (
     Topic(
         name="EXPLAIN",
         syntax="EXPLAIN [EXTENDED | FORMATTED | COST | CODEGEN] SELECT ...",
-        says="Shows Spark's plan of a query, which is not run. EXPLAIN of a table's name is DESCRIBE.",
+        text="Shows Spark's plan of a query, which is not run. EXPLAIN of a table's name is DESCRIBE.",
         example="EXPLAIN SELECT count(*) FROM demo.orders",
         keywords=("QUERY",),
     ),
     Topic(
         name="USE",
         syntax="USE db",
-        says="Makes a database the current one of the connection: names without a database belong to it.",
+        text="Makes a database the current one of the connection: names without a database belong to it.",
         example="USE demo",
         keywords=("DATABASE",),
     ),
     Topic(
         name="SET",
         syntax="SET [SESSION] variable = value, ...",
-        says="""Sets variables of the connection. time_zone, max_execution_time, sql_select_limit and the character sets
+        text="""Sets variables of the connection. time_zone, max_execution_time, sql_select_limit and the character sets
 act as in MySQL; most others are kept only because drivers set them. SHOW VARIABLES lists all. Settings of the frontend
 are changed by ADMIN SET FRONTEND CONFIG.""",
         example="SET time_zone = '+02:00', max_execution_time = 60000",
@@ -48,14 +48,14 @@ are changed by ADMIN SET FRONTEND CONFIG.""",
         syntax="""START TRANSACTION | BEGIN
 COMMIT
 ROLLBACK""",
-        says="Accepted because drivers send them; they do nothing. Each SELECT reads the last commit of each table.",
+        text="Accepted because drivers send them; they do nothing. Each SELECT reads the last commit of each table.",
         example="START TRANSACTION",
         keywords=("BEGIN", "COMMIT", "ROLLBACK"),
     ),
     Topic(
         name="HELP",
         syntax="HELP [topic]",
-        says="Shows a topic, or lists those whose name or keywords have that word; without a word it lists all.",
+        text="Shows a topic, or lists those whose name or keywords have that word; without a word it lists all.",
         example="HELP CREATE SYNC JOB",
     ),
 )

@@ -37,18 +37,18 @@ def with_nearest(error: SyncError, house: Authorized) -> SyncError:
 
 
 def _hint(error: SyncError, house: Authorized) -> str:
-    told = {name: str(value) for name, value in error.context.items()}
+    context = {name: str(value) for name, value in error.context.items()}
     match error.code:
         case Code.UNKNOWN_JOB:
-            return _of_job(told["db"], told["job"], house)
-        case Code.NO_DATABASE if "job" in told:
-            return _elsewhere(told["job"], house) or did_you_mean(told["job"], _all_jobs(house))
+            return _of_job(context["db"], context["job"], house)
+        case Code.NO_DATABASE if "job" in context:
+            return _elsewhere(context["job"], house) or did_you_mean(context["job"], _all_jobs(house))
         case Code.UNKNOWN_DATABASE:
-            return did_you_mean(told["db"], house.catalog.databases()) or _of_another_lake(told["db"], house)
+            return did_you_mean(context["db"], house.catalog.databases()) or _of_another_lake(context["db"], house)
         case Code.NO_SUCH_TABLE:
-            return _of_table(told["db"], told["table"], house)
+            return _of_table(context["db"], context["table"], house)
         case Code.UNKNOWN_TABLE:
-            db, _, table = told["table"].partition(".")
+            db, _, table = context["table"].partition(".")
             return _of_table(db, table, house)
         case _:
             return ""

@@ -24,22 +24,22 @@ def with_asker(text: str, *, account: str, client: str) -> str:
     """`account`: what CURRENT_USER() gives, `client`: USER() and the others."""
     if not _LIKELY.search(text):
         return text
-    told = {"CURRENT_USER": account, "USER": client, "SESSION_USER": client, "SYSTEM_USER": client}
+    accounts = {"CURRENT_USER": account, "USER": client, "SESSION_USER": client, "SYSTEM_USER": client}
     tokens = _tokens(text)
     pieces: list[str] = []
     done = 0
     for place, token in enumerate(tokens):
-        length = _length(tokens, place, told)
+        length = _length(tokens, place, accounts)
         if length:
-            pieces += [text[done : token.start], literal(told[token.text.upper()])]
+            pieces += [text[done : token.start], literal(accounts[token.text.upper()])]
             done = tokens[place + length - 1].end + 1
     return "".join([*pieces, text[done:]])
 
 
-def _length(tokens: list[Token], place: int, told: Mapping[str, str]) -> int:
+def _length(tokens: list[Token], place: int, accounts: Mapping[str, str]) -> int:
     """The number of tokens of the function at this place; 0: there is none."""
     token = tokens[place]
-    if token.token_type in _QUOTED or token.text.upper() not in told or _is(tokens, place - 1, TokenType.DOT):
+    if token.token_type in _QUOTED or token.text.upper() not in accounts or _is(tokens, place - 1, TokenType.DOT):
         return 0
     if [each.token_type for each in tokens[place + 1 : place + 3]] == _BRACKETS:
         return 3

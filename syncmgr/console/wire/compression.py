@@ -39,8 +39,8 @@ def _unzlib(data: bytes, size: int) -> bytes:
 
 def _unzstd(data: bytes, size: int) -> bytes:
     try:
-        told = zstandard.frame_content_size(data)  # a decompressor would trust this
-        if told not in {-1, size}:
+        announced = zstandard.frame_content_size(data)  # a decompressor would trust this
+        if announced not in {-1, size}:
             raise ProtocolError("a compressed packet of another size than it declares")
         plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
     except zstandard.ZstdError as error:

@@ -35,7 +35,7 @@ class Tracker:
         self._schema = None
         self._variables.clear()
 
-    def told(self, charset: Charset) -> bytes:
+    def packet(self, charset: Charset) -> bytes:
         """What to put into an OK; empty if nothing has changed. The changes are cleared."""
         out = bytearray()
         for name, value in self._variables.items():

@@ -114,8 +114,8 @@ class NewTables:
             if behind is not None and table not in tables:  # its own statement finds it joined, and reports nothing
                 self._store.ddl.note(job_id, found_there(behind, time.time(), table, caveat))
         gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
-        told = (table for table in tables if table not in coming.waits)
-        return {table: warned.get(table) if table in joined else coming.refused.get(table, gone) for table in told}
+        reported = (table for table in tables if table not in coming.waits)
+        return {table: warned.get(table) if table in joined else coming.refused.get(table, gone) for table in reported}
 
     def _look(self, job_id: JobId, run: LiveRun, doubt: int | None, sighted: frozenset[Table]) -> None:
         """For tables whose statements were read by a run that ignored them, or are in no binlog. This run reports what
@@ -123,7 +123,7 @@ class NewTables:
         tables.
         """
         missed: _Missed | None = None
-        told = ""
+        logged = ""
         while self._runs.of(job_id) is run and not self._runs.closing:
             try:
                 missed = missed or self._missed(job_id, sighted)
@@ -131,9 +131,9 @@ class NewTables:
                     self._settle(job_id, doubt)
                     return
             except SyncError as error:
-                if str(error) != told:  # an outage lasts for many looks
+                if str(error) != logged:  # an outage lasts for many looks
                     log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
-                told = str(error)
+                logged = str(error)
             run.join(LOOK_SECOND)  # if it ends, the next one looks
 
     def _settle(self, job_id: JobId, doubt: int | None) -> None:
@@ -156,16 +156,16 @@ class NewTables:
         last = self._store.epochs.last(job_id)
         if last is None or not has_passed(last.end, missed.end):
             return False
-        told = self.arrived(job_id, missed.tables, None)
+        outcomes = self.arrived(job_id, missed.tables, None)
         before = {record.table: record.outcome for record in self._store.ddl.refused(job_id)}
-        for table, each in (told or {}).items():
+        for table, each in (outcomes or {}).items():
             record = found_there(missed.end, time.time(), table, each)
-            is_told = record.state is DdlState.REFUSED or isinstance(each, Caveat)
-            if is_told and before.get(record.table) != record.outcome:
+            is_final = record.state is DdlState.REFUSED or isinstance(each, Caveat)
+            if is_final and before.get(record.table) != record.outcome:
                 self._store.ddl.note(job_id, record)
-        return told is not None
+        return outcomes is not None
 
-    def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Collection[Table]) -> set[Table]:
+    def _take_in(self, looked_at: SyncJob, coming: Arrivals, tables: Collection[Table]) -> set[Table]:
         """Which of the reported ones already belong to the job, though its run does not know: a failed call stored
         them. Raises STALE_JOB.
         """
@@ -174,7 +174,7 @@ class NewTables:
             raise SyncError(Code.STALE_JOB, job=looked_at.name)
         if coming.plans:
             self._joining.take_in(job, coming, looked_at)
-        known = {(channel.source.db, channel.source.name) for channel in job.channels} & set(told)
+        known = {(channel.source.db, channel.source.name) for channel in job.channels} & set(tables)
         if coming.plans or known:
             self._runs.renew(job.id)
         return known
@@ -184,8 +184,8 @@ def _warned(job: SyncJob, coming: Arrivals) -> dict[Table, Caveat]:
     """What CREATE SYNC would warn of if it named these tables."""
     found: dict[Table, Caveat] = {}
     for channel in (channel for plan in coming.plans for channel in plan.channels):
-        said = job.source.caveats(channel)
-        if said:
-            text = "; ".join(each.text for each in said)
-            found[channel.source.db, channel.source.name] = Caveat(code=said[0].code, text=text)
+        caveats = job.source.caveats(channel)
+        if caveats:
+            text = "; ".join(each.text for each in caveats)
+            found[channel.source.db, channel.source.name] = Caveat(code=caveats[0].code, text=text)
     return found

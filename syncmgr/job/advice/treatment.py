@@ -62,13 +62,13 @@ class Treatment:
     on_shards: str = ""
     of_many: str = ""
 
-    def told(self, kind: JobKind) -> str:
+    def advice_for(self, kind: JobKind) -> str:
         """What works for a job of that kind."""
-        said = self.on_shards if kind.shares and self.on_shards else self.advice
-        said = said if kind.has_rows or not self.on_canal else self.on_canal
-        said = f"{said} {self.of_many}" if kind.has_others and self.of_many else said
-        said = _THEN_RESUME.sub("", said) if kind.runs else said
-        return f"{said} {_once(said)}" if kind.appends and not kind.has_rows and _ANEW.search(said) else said
+        text = self.on_shards if kind.shares and self.on_shards else self.advice
+        text = text if kind.has_rows or not self.on_canal else self.on_canal
+        text = f"{text} {self.of_many}" if kind.has_others and self.of_many else text
+        text = _THEN_RESUME.sub("", text) if kind.runs else text
+        return f"{text} {_once(text)}" if kind.appends and not kind.has_rows and _ANEW.search(text) else text
 
     @property
     def whole(self) -> str:
@@ -79,6 +79,6 @@ class Treatment:
         return " ".join(filter(None, (self.advice, more, shards, canal)))
 
 
-def _once(said: str) -> str:
+def _once(text: str) -> str:
     """What else a new job on canal needs, so that no row is appended twice."""
-    return QUIET if _DELETE in said else TWICE
+    return QUIET if _DELETE in text else TWICE

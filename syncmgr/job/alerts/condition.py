@@ -87,14 +87,14 @@ def _of_job(job: JobSample, thresholds: Thresholds) -> Iterator[Condition]:
     label = f"{job.db}.{job.name}"
     if job.state is JobState.CANCELLED:
         if job.trouble is not None:
-            yield _told(AlertEvent.CANCELLED, label, "was cancelled", job.trouble)
+            yield _about_job(AlertEvent.CANCELLED, label, "was cancelled", job.trouble)
         return
     if job.needs_operator and not (job.stopped and job.state is JobState.RUNNING):  # those tell it themselves
-        yield _told(AlertEvent.NEEDS_OPERATOR, label, "needs an operator", job.trouble)
+        yield _about_job(AlertEvent.NEEDS_OPERATOR, label, "needs an operator", job.trouble)
     elif job.failures >= FREQUENT and job.trouble is not None:
-        yield _told(AlertEvent.PAUSED, label, f"was paused {job.failures} times in a row", job.trouble)
+        yield _about_job(AlertEvent.PAUSED, label, f"was paused {job.failures} times in a row", job.trouble)
     for table, trouble in job.stopped.items():
-        yield _told(AlertEvent.TABLE_STOPPED, label, f"no longer reads table {table}", trouble, subject=table)
+        yield _about_job(AlertEvent.TABLE_STOPPED, label, f"no longer reads table {table}", trouble, subject=table)
     if job.tables[ChannelState.BEHIND]:
         text = f"{label}: {job.tables[ChannelState.BEHIND]} tables are behind the others"
         key = AlertKey(event=AlertEvent.TABLE_BEHIND, job=label)
@@ -108,7 +108,7 @@ def _of_job(job: JobSample, thresholds: Thresholds) -> Iterator[Condition]:
         yield Condition(key=AlertKey(event=AlertEvent.DEAD_LETTERS, job=label), text=text)
 
 
-def _told(event: AlertEvent, label: str, words: str, trouble: Trouble | None, *, subject: str = "") -> Condition:
+def _about_job(event: AlertEvent, label: str, words: str, trouble: Trouble | None, *, subject: str = "") -> Condition:
     key = AlertKey(event=event, job=label, subject=subject)
     if trouble is None:
         return Condition(key=key, text=f"{label} {words}; SHOW SYNC JOB says why")

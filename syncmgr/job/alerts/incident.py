@@ -112,9 +112,9 @@ def changes(
     new = {key: condition for key, condition in found.items() if key not in known}
     since = {key: pending.get(key, now) for key in new}
     fired = tuple(each for key, each in new.items() if now - since[key] >= each.for_second)
-    told = {each.key for each in fired}
+    fired_keys = {each.key for each in fired}
     return Changes(
         fired=fired,
         resolved=tuple(each.id for key, each in known.items() if key not in found),
-        pending={key: at for key, at in since.items() if key not in told},
+        pending={key: at for key, at in since.items() if key not in fired_keys},
     )

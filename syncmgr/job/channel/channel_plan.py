@@ -82,7 +82,7 @@ def plan_channel(
     takes_new_columns = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
     if shard:
-        items = _told_apart(items, source, target)
+        items = _with_database_column(items, source, target)
     mapped = gathered(partial(_mapped, item, source, target) for item in items)
     _refuse_duplicates(column.target for column, _ in mapped)
     copies = (each for each, item in zip(mapped, items, strict=True) if not item.expression and item.constant is None)
@@ -111,7 +111,7 @@ def plan_channel(
     )
 
 
-def _told_apart(items: Sequence[ColumnItem], source: SourceTable, target: TargetTable) -> list[ColumnItem]:
+def _with_database_column(items: Sequence[ColumnItem], source: SourceTable, target: TargetTable) -> list[ColumnItem]:
     """With the column that has the name of the source's database."""
     if not any(item.constant is not None for item in items):
         items = [*items, ColumnItem(target=DATABASE, constant=source.db)]

@@ -69,8 +69,8 @@ class Stop:
 
     def advised(self, kind: JobKind) -> str:
         """What an operator can do about it. The only table of a job cannot leave it."""
-        said = next((text for code, text in STOP_ADVICE.items() if code.number == self.error), BACK)
-        return said if kind.has_others else said.replace(_LEAVES, "")
+        remedy = next((text for code, text in STOP_ADVICE.items() if code.number == self.error), BACK)
+        return remedy if kind.has_others else remedy.replace(_LEAVES, "")
 
 
 _LEAVES: Final = ", DROP TABLE leaves it out of the job"
@@ -302,7 +302,7 @@ def shown(standing: Standing, kind: JobKind, *, reads: bool = True, whole: bool 
     since = standing.waits if state is _B else standing.since
     if error is not None:
         number = error.code.number
-        said = advice(number, kind)
-        return Shown(state=state, since=since, error=number, reason=str(error), advice=said, heals=heals(error))
+        remedy = advice(number, kind)
+        return Shown(state=state, since=since, error=number, reason=str(error), advice=remedy, heals=heals(error))
     reasons = {_N: READING if reads else UNREAD, _B: WAITING if standing.waits is not None else CATCHING_UP}
     return Shown(state=state, since=since, reason=reasons.get(state))

@@ -55,9 +55,9 @@ class Column:
         """
         if self.before is None:
             return True
-        said = self.definition is not None and (has_charset(self.now) or self.now.unsigned)
+        restated = self.definition is not None and (has_charset(self.now) or self.now.unsigned)
         was = replace(self.before, name=self.now.name, key=self.now.key, nullable=self.now.nullable)
-        return self.now == was and not said and not self.recoded
+        return self.now == was and not restated and not self.recoded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +82,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
 
     A text column without a stated charset has the table's; None: only the rows show it.
     """
-    table = replace(table, columns=tuple(_told(column, table.charset) for column in table.columns))
+    table = replace(table, columns=tuple(_with_table_charset(column, table.charset) for column in table.columns))
     fates = _fates(table, clauses)
     columns: list[Column] = []
     placed: list[tuple[Column, Place | None]] = []
@@ -105,7 +105,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
         raise ImpossibleError("two columns would have one name")
     charset = _charset(table, clauses)
     columns = [_sized(_converted(_redefaulted(column, clauses), clauses, table.charset), charset) for column in columns]
-    columns = [replace(column, now=_told(column.now, charset)) for column in columns]
+    columns = [replace(column, now=_with_table_charset(column.now, charset)) for column in columns]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
     unique = altered_keys(table.unique, clauses)
@@ -203,9 +203,9 @@ def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> I
 
 def _numbered(known: str | None, columns: Sequence[Column]) -> str | None:
     """The AUTO_INCREMENT column after the statement, of which there is one at most."""
-    told = next((c.now.name for c in columns if c.definition is not None and c.definition.numbered), None)
-    if told is not None or not known:
-        return known if told is None else told
+    defined = next((c.now.name for c in columns if c.definition is not None and c.definition.numbered), None)
+    if defined is not None or not known:
+        return known if defined is None else defined
     same = (c for c in columns if c.before is not None and folded_name(c.before.name) == folded_name(known))
     return next((c.now.name for c in same if c.definition is None), "")
 
@@ -277,8 +277,8 @@ def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
 def _redefaulted(column: Column, clauses: Iterable[Clause]) -> Column:
     """A definition may say another DEFAULT than the one before it."""
     was = None if column.before is None else folded_name(column.before.name)
-    said = any(isinstance(clause, Quiet) and folded_name(clause.default) == was for clause in clauses)
-    return replace(column, redefaulted=said or column.definition is not None)
+    restated = any(isinstance(clause, Quiet) and folded_name(clause.default) == was for clause in clauses)
+    return replace(column, redefaulted=restated or column.definition is not None)
 
 
 def _sized(column: Column, charset: str | None) -> Column:
@@ -315,16 +315,16 @@ def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
     charset = table.charset
     for clause in clauses:
         match clause:
-            case ConvertCharset(charset=told):
-                charset = told
-            case DefaultCharset(charset=told):
-                charset = None if any(has_charset(c) and c.charset is None for c in table.columns) else told
+            case ConvertCharset(charset=stated):
+                charset = stated
+            case DefaultCharset(charset=stated):
+                charset = None if any(has_charset(c) and c.charset is None for c in table.columns) else stated
             case _:
                 pass
     return charset
 
 
-def _told(column: SourceColumn, charset: str | None) -> SourceColumn:
+def _with_table_charset(column: SourceColumn, charset: str | None) -> SourceColumn:
     """If its charset is not stated, it is the table's."""
     unsaid = has_charset(column) and column.charset is None and charset != "binary"
     return with_readable_labels(replace(column, charset=charset) if unsaid else column)

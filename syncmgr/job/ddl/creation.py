@@ -12,7 +12,7 @@ from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.types.schema import SourceTable
 
 
-def told(
+def created_table(
     statement: CreateTable, known: Iterable[SourceTable], names: Callable[[SourceTable, Table], bool]
 ) -> tuple[CreateTable, str | None]:
     """With all its columns; and the charset of the table, None if not known. Raises RefusedError.

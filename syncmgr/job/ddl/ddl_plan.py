@@ -32,60 +32,60 @@ JOINS: Final = "joins the job, its rows first"
 JoinOutcome = SyncError | Caveat | None
 
 
-def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def plan_ddl(statement: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """Raises SOURCE_DDL if a channel cannot follow; then none has."""
-    following = Following(said, channels, rules)
+    following = Following(statement, channels, rules)
     try:
         _run(following)
     except (RefusedError, ImpossibleError) as error:
-        reason = DOUBTFUL if said.doubtful else str(error)
-        raise not_followed(following.at, reason, said.text, following.unrenewable) from None
+        reason = DOUBTFUL if statement.doubtful else str(error)
+        raise not_followed(following.at, reason, statement.text, following.unrenewable) from None
     step = following.step()
-    changed = step.concerned | step.resynced if said.doubtful else ()
+    changed = step.concerned | step.resynced if statement.doubtful else ()
     for token in sorted(changed):  # otherwise it makes no difference which of the two it was about
-        raise not_followed(table_of(following.before[token]), DOUBTFUL, said.text)
+        raise not_followed(table_of(following.before[token]), DOUBTFUL, statement.text)
     return step
 
 
-def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def skip(statement: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """A statement that an operator wants skipped: no target changes; the known columns of the sources are updated."""
     forced = replace(rules, policy=OnDdl.IGNORE, deeds={}, forced=True)
     try:
-        step = plan_ddl(said, () if said.doubtful else channels, forced)
+        step = plan_ddl(statement, () if statement.doubtful else channels, forced)
     except SyncError as error:
         if error.code is not Code.SOURCE_DDL:
             raise
-        step = DdlStep(statement=said.text, at=float(said.moment.at))
-    tables = ddl.meant(said.text, said.db, [table_of(channel) for channel in channels], said.modes)
-    step = _there(step, [channel for channel in channels if table_of(channel) in tables and _may_create(said)])
+        step = DdlStep(statement=statement.text, at=float(statement.moment.at))
+    tables = ddl.meant(statement.text, statement.db, [table_of(channel) for channel in channels], statement.modes)
+    step = _there(step, [channel for channel in channels if table_of(channel) in tables and _may_create(statement)])
     return replace(step, done={c.token: "skipped" for c in channels if table_of(c) in tables})
 
 
 def settle(
-    record: DdlRecord | None, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules
+    record: DdlRecord | None, statement: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules
 ) -> DdlStep:
     """By the policy, or by the operator's decision if there is one. Raises SOURCE_DDL."""
     if record is None:
-        return plan_ddl(said, channels, rules)
+        return plan_ddl(statement, channels, rules)
     if record.instead is None:
-        return skip(said, channels, rules)
-    return _apply(record.instead, said, channels, rules)
+        return skip(statement, channels, rules)
+    return _apply(record.instead, statement, channels, rules)
 
 
-def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def _apply(text: str, statement: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """The operator's statement decides what the target becomes, whatever the policy, starting from its present
     columns.
     """
-    modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
-    meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
+    modes = replace(statement.modes, ansi_quotes=False, no_backslash=False, strict=True)
+    meant = replace(statement, text=text, modes=modes, unknown=frozenset(), doubtful=False)
     known = [replace(channel, history=replace(channel.history, source_dropped=False)) for channel in channels]
     step = plan_ddl(meant, known, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     step = _there(step, [channel for channel in channels if channel.token in step.done])
     if not step.done:
-        tables = ddl.meant(said.text, said.db, [table_of(channel) for channel in channels], said.modes)
-        raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", said.text)
+        tables = ddl.meant(statement.text, statement.db, [table_of(channel) for channel in channels], statement.modes)
+        raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", statement.text)
     done = {token: f"{shown(text)} was applied instead: {what}" for token, what in step.done.items()}
-    return replace(step, statement=said.text, done=done)
+    return replace(step, statement=statement.text, done=done)
 
 
 def _there(step: DdlStep, channels: Sequence[ChannelDescription]) -> DdlStep:
@@ -98,38 +98,38 @@ def _there(step: DdlStep, channels: Sequence[ChannelDescription]) -> DdlStep:
     return replace(step, channels={**step.channels, **found})
 
 
-def _may_create(said: DdlStatement) -> bool:
+def _may_create(statement: DdlStatement) -> bool:
     try:
-        statement = read(said.text, said.db, said.modes)
+        parsed = read(statement.text, statement.db, statement.modes)
     except UnclearError:
         return True
-    return isinstance(statement, nodes.CreateTable | nodes.RenameTables)
+    return isinstance(parsed, nodes.CreateTable | nodes.RenameTables)
 
 
-def refused(said: DdlStatement, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:
+def refused(statement: DdlStatement, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:
     """The record of a statement that pauses the job, or stops the table `alone`; `position`: after it."""
     return DdlRecord(
         position=position,
-        at=float(said.moment.at),
+        at=float(statement.moment.at),
         table=str(error.context.get("table", ".".join(table))),
-        statement=said.text,
+        statement=statement.text,
         state=DdlState.STOPPED if alone else DdlState.PAUSED,
         outcome=str(error.context.get("reason", error)),
     )
 
 
-def has_joined(told: JoinOutcome) -> bool:
-    return not isinstance(told, SyncError)
+def has_joined(outcome: JoinOutcome) -> bool:
+    return not isinstance(outcome, SyncError)
 
 
-def arrived(said: DdlStatement, position: Position, table: Table, told: JoinOutcome) -> DdlRecord:
+def arrived(statement: DdlStatement, position: Position, table: Table, outcome: JoinOutcome) -> DdlRecord:
     """The record of a statement that made a table which matches a pattern."""
-    return replace(found_there(position, float(said.moment.at), table, told), statement=said.text)
+    return replace(found_there(position, float(statement.moment.at), table, outcome), statement=statement.text)
 
 
-def found_there(position: Position, at: float, table: Table, told: JoinOutcome) -> DdlRecord:
+def found_there(position: Position, at: float, table: Table, joined: JoinOutcome) -> DdlRecord:
     """The same for a table that was found by a look at the server, at that second: no statement showed it."""
-    match told:
+    match joined:
         case None:
             state, outcome = DdlState.DONE, JOINS
         case Caveat(code=code, text=text):
@@ -149,7 +149,7 @@ def found_there(position: Position, at: float, table: Table, told: JoinOutcome) 
 
 def _run(job: Following) -> None:
     try:
-        statement = read(job.said.text, job.said.db, job.said.modes)
+        statement = read(job.statement.text, job.statement.db, job.statement.modes)
     except UnclearError as error:
         _unread(job, error)
     else:
@@ -158,7 +158,7 @@ def _run(job: Following) -> None:
 
 def _unread(job: Following, error: UnclearError) -> None:
     tables = [table_of(channel) for channel in job.before.values()]
-    for table in ddl.touched(job.said.text, job.said.db, tables):
+    for table in ddl.touched(job.statement.text, job.statement.db, tables):
         job.at = table
         if job.terms(defaults=True).deed(Kind.UNREAD) is Action.PAUSE:
             raise RefusedError(f"it cannot be read: {error}")
@@ -179,13 +179,13 @@ def _follow(job: Following, statement: nodes.Statement) -> None:  # noqa: C901 -
         case nodes.DropTables(tables=tables, temporary=temporary):
             drop(job, [] if temporary else [c for t in tables for c in job.of(t)])
             for table in () if temporary else tables:
-                job.reshape(table, lambda shadow: shadow if shadow.left and job.said.modes.mariadb else None)
+                job.reshape(table, lambda shadow: shadow if shadow.left and job.statement.modes.mariadb else None)
         case nodes.DropDatabase(name=name):
             drop(job, [c for c in job.channels.values() if job.same_name(c.source.db, name)])
         case nodes.CreateDatabase(name=name, replaces=replaces):
             drop(job, [c for c in job.channels.values() if replaces and job.same_name(c.source.db, name)])
         case nodes.RenameTables(pairs=pairs, if_exists=if_exists):
-            rename(job, renamed(pairs, job.said.own, job.said.modes)[0], if_exists=if_exists)
+            rename(job, renamed(pairs, job.statement.own, job.statement.modes)[0], if_exists=if_exists)
         case nodes.TruncateTable(table=table):
             refuse_left(job, table)
             truncate(job, job.of(table))

@@ -54,8 +54,8 @@ class DdlStep:
 
     def read_again(self, tokens: Collection[str]) -> "DdlStep":
         """With the rows of these channels, too."""
-        told = {token: "; ".join(filter(None, (self.done.get(token), READ_AGAIN))) for token in tokens}
-        return replace(self, done={**self.done, **told}, resynced=self.resynced | frozenset(tokens))
+        again = {token: "; ".join(filter(None, (self.done.get(token), READ_AGAIN))) for token in tokens}
+        return replace(self, done={**self.done, **again}, resynced=self.resynced | frozenset(tokens))
 
     def passed_over(self, tokens: Collection[str]) -> "DdlStep":
         """What it makes of the other channels, if the rows of these are read again after it."""

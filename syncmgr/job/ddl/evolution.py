@@ -181,19 +181,19 @@ class _Evolution:
         if plain is None:
             return
         plain.source = now.name
-        told = f"column '{before.name}' to '{now.name}'"
+        names = f"column '{before.name}' to '{now.name}'"
         if not self._channel.takes_new_columns or folded_name(plain.target.name) != folded_name(before.name):
-            self._done.append(f"reads {told} into '{plain.target.name}' as before")
+            self._done.append(f"reads {names} into '{plain.target.name}' as before")
             return
-        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Action.KEEP or self._shares:
+        if self._deed(Kind.RENAME_COLUMN, f"it renames {names}") is Action.KEEP or self._shares:
             self._done.append(f"kept the name of column '{plain.target.name}', which '{now.name}' fills")
             return
         if self._stays(now.name, freed=self._renamed()):
-            raise RefusedError(f"it renames {told}, and the target has a column of that name")
+            raise RefusedError(f"it renames {names}, and the target has a column of that name")
         if plain.target.name != now.name:
             self._changes.renames.append(RenameField(old=plain.target.name, new=now.name))
         plain.target = replace(plain.target, name=now.name)
-        self._done.append(f"renamed {told}")
+        self._done.append(f"renamed {names}")
 
     def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
         """Whether another target column of that name remains. `freed`: names, folded, that are yet to be given up."""
@@ -291,11 +291,11 @@ class _Evolution:
         self._done.append(f"column '{plain.target.name}' takes NULL")
 
     def _comment(self, column: Column, plain: _Plain) -> None:
-        told = column.definition.comment if column.definition is not None else None
-        if told is None or told == plain.target.comment or not self._channel.takes_new_columns:
+        comment = column.definition.comment if column.definition is not None else None
+        if comment is None or comment == plain.target.comment or not self._channel.takes_new_columns:
             return
         if self._terms.deed(Kind.COMMENT) is Action.APPLY:
-            self._changes.others.append(CommentField(name=plain.target.name, comment=told))
+            self._changes.others.append(CommentField(name=plain.target.name, comment=comment))
             self._done.append(f"commented column '{plain.target.name}'")
 
     def _add(self, column: Column) -> None:
@@ -312,7 +312,7 @@ class _Evolution:
         there = self._target.column(name) if self._stays(name) else None
         if there is not None and not self._takes(there, column.now):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
-        value, told = self._old_value(column)
+        value, note = self._old_value(column)
         if value is not None and kind.name == "LARGEINT":
             value = json.dumps(value)  # it is stored as a decimal, whose JSON is a text
         fills = value is not None and not self._terms.defaults
@@ -324,7 +324,7 @@ class _Evolution:
         self._added.append(_Plain(there or TargetColumn(name=name, type=kind), name))
         self._read_now.add(folded_name(name))
         did = "added" if there is None else "fills"
-        self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
+        self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{note}")
 
     def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
         """Whether a column added by the table of another database also serves this one, whose rows have NULL."""

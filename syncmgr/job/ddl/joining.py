@@ -67,8 +67,8 @@ def named(statements: Iterable[DdlStatement]) -> frozenset[Table]:
     A name to which an older table was renamed is not among them: only reading the binlog shows which table has it.
     """
     made, others = set[Table](), set[Table]()
-    for said in statements:
-        for old, new in ddl.named(said.text, said.db, said.modes):
+    for statement in statements:
+        for old, new in ddl.named(statement.text, statement.db, statement.modes):
             is_new = old in made or (old is None and new not in others)
             made -= {old, new}
             (made if is_new else others).add(new)

@@ -31,8 +31,8 @@ def lost(column: Column, before: SourceColumn, charset: str | None, own: str | N
         if why is not None:
             return why
     if replace(now, name=before.name, key=before.key) != before:
-        told = replace(now, charset=now.charset or charset) if has_charset(now) else now
-        why = retyped(before, told, strict=terms.strict, pads=terms.pads)
+        after = replace(now, charset=now.charset or charset) if has_charset(now) else now
+        why = retyped(before, after, strict=terms.strict, pads=terms.pads)
         return why or relabelled(now, strict=terms.strict)
     return relabelled(now, strict=terms.strict) if definition is not None or column.recoded else None
 

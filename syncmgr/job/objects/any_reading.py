@@ -85,8 +85,8 @@ def _doubted(table: SourceTable, clause: nodes.Clause) -> Iterator[tuple[SourceC
             if column is not None and how is not None:
                 yield column, how
         case nodes.ConvertCharset(charset=charset) if charset != UNICODE:
-            told = charset or "the database's charset"
-            yield from ((c, f"converts column '{c.name}' to {told}") for c in table.columns if has_charset(c))
+            charset_name = charset or "the database's charset"
+            yield from ((c, f"converts column '{c.name}' to {charset_name}") for c in table.columns if has_charset(c))
         case _:
             pass
 

@@ -134,7 +134,7 @@ MERGE: Final = "MRG_MYISAM"
 MERGED: Final = Unreadable(reason="it is a MERGE table, whose rows belong to other tables")
 
 
-def told(known: Known, answers: Answers) -> Known:
+def with_answers(known: Known, answers: Answers) -> Known:
     facts = dict(known.facts)
     for table, shape in answers.shapes.items():
         facts[table] = replace(facts.get(table, Fact()), shape=shape)

@@ -38,7 +38,7 @@ class TableChanges(Protocol):
         """(database, table) as the source writes them."""
 
     @property
-    def told(self) -> SourceTable | Reshaped | None:
+    def learned(self) -> SourceTable | Reshaped | None:
         """After decode: what these rows, or a statement before the first ones, were the first to show of the table's
         columns; None if they were known.
         """
@@ -57,14 +57,14 @@ class TableChanges(Protocol):
 class Ddl:
     """A DDL statement on a subscribed table, met right after the batch's `end`.
 
-    `said`: what is known of it, if the source can follow it; the source gives nothing more until it learns how to go
-    on. `behind`: the position after it.
+    `followable`: what is known of it, if the source can follow it; the source gives nothing more until it learns how
+    to go on. `behind`: the position after it.
     """
 
     table: tuple[str, str]
     statement: str
     rows_survive: bool  # False: TRUNCATE, DROP, RENAME ... change rows without row events
-    said: DdlStatement | None = None
+    followable: DdlStatement | None = None
     behind: Position | None = None
 
 

@@ -191,17 +191,17 @@ def _letters(rows: pa.Table, found: Sequence[Unheld], token: str) -> Iterable[De
 
 
 def _letter(row: Mapping[str, Any], found: Sequence[Unheld], kind: ChangeKind, token: str) -> DeadLetter:
-    told = {
+    texts = {
         name: None if value is None else shown_text(value) for name, value in row.items() if name not in {OP, *PLACE}
     }
     place = {"at": float(row[WHEN]), "file": str(row[FILE]), "offset": int(row[OFFSET])}
-    return letter_of(told, found, token=token, change=kind.name, **place)
+    return letter_of(texts, found, token=token, change=kind.name, **place)
 
 
-def letter_of(told: Mapping[str, str | None], found: Sequence[Unheld], **place: Any) -> DeadLetter:  # noqa: ANN401
-    """`told`: a source row as texts. `found`: its values that cannot be held. `place`: the other fields of a letter."""
+def letter_of(texts: Mapping[str, str | None], found: Sequence[Unheld], **place: Any) -> DeadLetter:  # noqa: ANN401
+    """`texts`: a source row. `found`: its values that cannot be held. `place`: the other fields of a letter."""
     reasons = [one.reason if len(found) == 1 else f"{one.column}: {one.reason}" for one in found]
-    row = {**told, **{one.column: one.shown for one in found}}
+    row = {**texts, **{one.column: one.shown for one in found}}
     return DeadLetter(
         column=found[0].column,
         value=found[0].shown,

@@ -57,8 +57,8 @@ class ChunkRules:
 
     def _stopped(self, read: ReadRows, found: Sequence[Unheld]) -> SyncError:
         one = found[0]
-        told = [name for name in self.keys if name != one.column and name in read.rows.column_names]
-        row = ", ".join(f"{name} = {shown_text(read.rows[name][one.row].as_py())}" for name in told)
+        others = [name for name in self.keys if name != one.column and name in read.rows.column_names]
+        row = ", ".join(f"{name} = {shown_text(read.rows[name][one.row].as_py())}" for name in others)
         value = f"{one.shown}{KEY}{row}" if row else one.shown
         return SyncError(Code.SOURCE_VALUE, column=one.column, table=self.table, value=value, reason=one.reason)
 

@@ -141,7 +141,7 @@ def _spark(test: Test, keys: Mapping[str, _Key]) -> str:
     match test:
         case Comparison(column=column, sign=sign, values=values):
             key = keys[column]
-            return _said(quoted(key.target), sign, [_in_spark(key, value) for value in values])
+            return _comparison(quoted(key.target), sign, [_in_spark(key, value) for value in values])
         case Every(parts=parts):
             return " AND ".join(f"({_spark(part, keys)})" for part in parts)
         case Some(parts=parts):
@@ -150,7 +150,7 @@ def _spark(test: Test, keys: Mapping[str, _Key]) -> str:
             assert_never(test)
 
 
-def _said(name: str, sign: Sign, values: list[str]) -> str:
+def _comparison(name: str, sign: Sign, values: list[str]) -> str:
     """A key is never NULL on either side; MySQL would treat a zero date as NULL."""
     match sign:
         case Sign.NULL:
@@ -185,7 +185,7 @@ def _mysql(test: Test, keys: Mapping[str, _Key]) -> str:
         case Comparison(column=column, sign=sign):
             key, by_collation = keys[column], _by_collation(keys[column].column, test)
             values = [_in_mysql(key, value, by_collation=by_collation) for value in test.values]
-            return _said(_asked(key, by_collation=by_collation), sign, values)
+            return _comparison(_asked(key, by_collation=by_collation), sign, values)
         case Every(parts=parts):
             return " AND ".join(f"({_mysql(part, keys)})" for part in parts)
         case Some(parts=parts):
@@ -198,18 +198,18 @@ def _by_collation(column: SourceColumn, test: Comparison) -> bool:
     """Whether a text column's collation may compare, so that an index can be used. It treats identical values as equal,
     and others too; its order differs. The server raises an error for a constant that is not in the column's charset.
     """
-    told = column.charset == "utf8mb4" or all(value.text.isascii() for value in test.values)
-    return test.sign is Sign.EQUAL and column.type in TEXT and column.charset in _LOSSLESS and told
+    convertible = column.charset == "utf8mb4" or all(value.text.isascii() for value in test.values)
+    return test.sign is Sign.EQUAL and column.type in TEXT and column.charset in _LOSSLESS and convertible
 
 
 def _asked(key: _Key, *, by_collation: bool) -> str:
     """What the server compares."""
-    told = select_list.selected(key.column)
+    selected = select_list.selected(key.column)
     match key.kind:
         case _Kind.NUMBER:
-            return told
+            return selected
         case _Kind.TEXT if not by_collation:
-            return f"CAST(CONVERT({told} USING utf8mb4) AS BINARY)"
+            return f"CAST(CONVERT({selected} USING utf8mb4) AS BINARY)"
         case _:
             return select_list.quoted(key.column.name)
 

@@ -76,7 +76,7 @@ def source_column(
         name=name,
         type=word,
         unsigned=not {"unsigned", "zerofill"}.isdisjoint(words) and word not in LABELLED,
-        precision=_precision(word, first, told=numbers is not None, both=both),
+        precision=_precision(word, first, stated=numbers is not None, both=both),
         scale=second if brackets(word) is Brackets.DIGITS else 0,
         length=_length(word, first),
         charset=charset,
@@ -86,9 +86,9 @@ def source_column(
     )
 
 
-def _precision(word: str, first: int, *, told: bool, both: bool) -> int:
+def _precision(word: str, first: int, *, stated: bool, both: bool) -> int:
     if word == "decimal":
-        return first if told else 10
+        return first if stated else 10
     match brackets(word):
         case Brackets.DIGITS:
             return first if both else 0

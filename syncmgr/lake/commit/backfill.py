@@ -51,8 +51,8 @@ def _sql(field: Field, name: str | None, value: str | None) -> str:
 
 def literal(field: Field, value: str) -> str:
     """A value in Iceberg's JSON as a Spark value, to be cast to the column's type."""
-    told = json.loads(value)
-    text = told if isinstance(told, str) else value
+    stored = json.loads(value)
+    text = stored if isinstance(stored, str) else value
     if field.type == "binary":
         return f"X'{text}'"
     return text_literal(text)

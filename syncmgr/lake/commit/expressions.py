@@ -93,7 +93,7 @@ def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = Fa
         reason = None if trusts else _uncheckable(relation.sparkSession, expression)
         reason = reason or _of_plan(relation, expression, kind, trusts=trusts)
     except jvm.JAVA_ERRORS as error:
-        _, message = jvm.told(error)
+        _, message = jvm.condition_and_message(error)
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
     if reason:
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)
@@ -141,7 +141,7 @@ def _text(kind: str, part: Mapping[str, Any]) -> str | None:
             names = part["nameParts"]
             return ".".join(names) if isinstance(names, list) else str(names).strip("[]")
         case "Literal":
-            said = part.get("value")
+            text = part.get("value")
         case _:
-            said = part.get("name")
-    return None if said is None else str(said)
+            text = part.get("name")
+    return None if text is None else str(text)

@@ -43,14 +43,14 @@ def refuse_replaced_columns(iceberg: Iceberg, table: Java, channel: ChannelCommi
 
 def _known(iceberg: Iceberg, table: Java, channel: ChannelCommit, names: Collection[str]) -> ColumnIds:
     """Of the columns of these names, which the channel fills. Raises FOREIGN_CHANGE."""
-    told = _told(iceberg, table, channel, columns_property(channel.token))
-    if told.keys() >= set(names):
-        return told
+    recorded = _recorded(iceberg, table, channel, columns_property(channel.token))
+    if recorded.keys() >= set(names):
+        return recorded
     seen = _recalled(iceberg, table, channel)
-    return {**{name: number for name, number in seen.items() if name in names}, **told}
+    return {**{name: number for name, number in seen.items() if name in names}, **recorded}
 
 
-def _told(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, key: str) -> ColumnIds:
+def _recorded(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter, key: str) -> ColumnIds:
     with as_written(commit.db, commit.table, key):
         return known_columns(iceberg.property(table, key))
 
@@ -96,7 +96,7 @@ def carried_columns(
         return {}
     own, there = columns_property(commit.token), ids_of((f.name, f.id) for f in iceberg.layout(after).fields)
     keys = [key for key in iceberg.properties(after) if key.startswith(COLUMNS)]
-    known = {key: _told(iceberg, after, commit, key) for key in keys}
+    known = {key: _recorded(iceberg, after, commit, key) for key in keys}
     whole = completed(known.get(own, {}), _recalled(iceberg, before, commit))  # others may have emptied it, or set back
     known |= {own: whole} if whole else {}
     return {key: columns_text(carried(ids, changes, there)) for key, ids in known.items()}

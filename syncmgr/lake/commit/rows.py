@@ -25,7 +25,7 @@ from syncmgr.lake.executors.row_source import RowSource
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
 from syncmgr.lake.iceberg.partition_files import PART, folder_of, kind_of, transformed
 from syncmgr.lake.spark.exact_cast import UNHELD, exact_cast
-from syncmgr.lake.spark.query_errors import told
+from syncmgr.lake.spark.query_errors import condition_and_message
 from syncmgr.lake.spark.segment import by_schema
 from syncmgr.lake.spark.segment import spark_type as segment_type
 
@@ -266,7 +266,7 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
         return _changed_type(field, "a value", channel, unheld["value"])
     if not DATA_EXCEPTION.search(text):
         return None
-    _, message = told(text)
+    _, message = condition_and_message(text)
     cast = _CAST.search(message)
     wanted = cast["wanted"] if cast else None
     if channel.where and all(PLAIN_COLUMN.fullmatch(mapped.expression) for mapped in channel.columns):

@@ -75,12 +75,12 @@ class CatalogReader:
         metadata = self._metadata(db, table)
         schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
         spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
-        told = {
+        facts = {
             FORMAT_VERSION: str(metadata["format-version"]),
             UUID: metadata["table-uuid"],
             CHANGES: _changes(metadata),
         }
-        return layout_of(schema, spec), metadata.get("properties", {}) | told | size_of(_current_summary(metadata))
+        return layout_of(schema, spec), metadata.get("properties", {}) | facts | size_of(_current_summary(metadata))
 
     def snapshots(self, db: str, table: str) -> frozenset[int]:
         """None for a table that is not whole. Raises NO_SUCH_TABLE."""

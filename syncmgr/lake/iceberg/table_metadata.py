@@ -170,8 +170,8 @@ class TableMetadata(SnapshotHistory):
         changes = int(metadata.previousFiles().size()) + int(metadata.snapshots().size())
         snapshot = table.currentSnapshot()
         size = size_of(None if snapshot is None else dict(snapshot.summary()))
-        told = {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
-        return found | told | size
+        facts = {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
+        return found | facts | size
 
     def partition_fields(self, table: Java) -> tuple[PartitionField, ...]:
         """Of all specs, also those of older files."""

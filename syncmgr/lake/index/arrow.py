@@ -77,21 +77,21 @@ def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _initial(field: pa.Field, count: int) -> pa.Array:
     """NULL if nothing is given. Raises UnindexableError for a value of a type that we never create."""
-    told = field.metadata.get(INITIAL)
-    if told is None:
+    stored = field.metadata.get(INITIAL)
+    if stored is None:
         return pa.nulls(count, field.type)
-    return pa.repeat(pa.scalar(_value(json.loads(told), field.type), field.type), count)
+    return pa.repeat(pa.scalar(_value(json.loads(stored), field.type), field.type), count)
 
 
-def _value(told: Any, kind: pa.DataType) -> object:  # noqa: ANN401 - JSON
+def _value(stored: Any, kind: pa.DataType) -> object:  # noqa: ANN401 - JSON
     """A single value as Iceberg's specification writes it in JSON."""
     if pa.types.is_decimal(kind):
-        return Decimal(told)
+        return Decimal(stored)
     if pa.types.is_date(kind):
-        return date.fromisoformat(told)
+        return date.fromisoformat(stored)
     if pa.types.is_timestamp(kind):
-        return datetime.fromisoformat(told)
-    return bytes.fromhex(told) if pa.types.is_binary(kind) else told
+        return datetime.fromisoformat(stored)
+    return bytes.fromhex(stored) if pa.types.is_binary(kind) else stored
 
 
 def _places(rows: pa.Table) -> dict[int, int]:

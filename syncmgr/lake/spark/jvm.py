@@ -121,7 +121,7 @@ def words(error: BaseException) -> str:
     if is_lost(error):
         return "Spark's JVM is gone"
     if isinstance(error, Py4JJavaError):
-        return _line(said(error.java_exception))
+        return _line(message_of(error.java_exception))
     return spark_words.short(str(error)).split("\n", 1)[0]
 
 
@@ -154,9 +154,9 @@ def asked() -> Iterator[None]:
         raise_for(error)
 
 
-def told(error: BaseException) -> tuple[str, str]:
+def condition_and_message(error: BaseException) -> tuple[str, str]:
     """Spark's condition and message of a failed call."""
-    return spark_words.told(text_of(error))
+    return spark_words.condition_and_message(text_of(error))
 
 
 def text_of(error: BaseException) -> str:
@@ -166,7 +166,7 @@ def text_of(error: BaseException) -> str:
     )
 
 
-def said(exception: Java) -> str:
+def message_of(exception: Java) -> str:
     """Its class and message, as `short` has it. The middle of a long one stays in the JVM: a value in it may fill our
     memory.
     """
@@ -184,7 +184,7 @@ def causes(exception: Java) -> list[str]:
     found: list[str] = []
     cause = exception
     while cause is not None and len(found) < MOST_CAUSES:
-        found.append(said(cause))
+        found.append(message_of(cause))
         cause = cause.getCause()
     return found
 

@@ -310,8 +310,8 @@ class Jvm:
 
     def _last_words(self) -> str:
         tail = list(self._tail)  # it may still grow
-        telling = [line for line in tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
-        return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(tail[-3:]) or "without a word")
+        errors = [line for line in tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
+        return "Spark's JVM ended: " + (" | ".join(errors[-3:]) or " ".join(tail[-3:]) or "without a word")
 
 
 def _lower_session(pid: int, nice: int) -> None:

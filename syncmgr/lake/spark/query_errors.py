@@ -65,7 +65,7 @@ def short(text: str) -> str:
     return _PASSWORD.sub(rf"\1\2{STARS}", text)
 
 
-def told(text: str) -> tuple[str, str]:
+def condition_and_message(text: str) -> tuple[str, str]:
     """Error condition ("" if there is none) and message without SQLSTATE, query text and stack."""
     text = short(text)
     found = _TOLD.findall(text)
@@ -78,7 +78,7 @@ def told(text: str) -> tuple[str, str]:
 def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> SyncError:
     """The error of a query that Spark refused or failed."""
     text = short(text)
-    condition, message = told(text)
+    condition, message = condition_and_message(text)
     kind = condition.partition(".")[0]
     if kind in {"PARSE_SYNTAX_ERROR", "PARSE_EMPTY_STATEMENT"}:
         return _syntax(text, parameters)
@@ -99,7 +99,7 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
 
 def _cause(text: str) -> str | None:
     """What the innermost exception says that says anything, without its class; None: no class is named."""
-    found = [said for said in _CAUSE.findall(text) if said != "null"]
+    found = [message for message in _CAUSE.findall(text) if message != "null"]
     return found[-1] if found else None
 
 

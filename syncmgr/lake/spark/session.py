@@ -90,9 +90,9 @@ class Session:
             try:
                 process, spark = self._launch()
             except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever start again
-                error = _told(raised)
+                error = _as_sync_error(raised)
                 was_killed = error.code is Code.LAKE_STARTING
-                self._failed(error, told=not was_killed and (failures > 0 or not served))
+                self._failed(error, reported=not was_killed and (failures > 0 or not served))
                 failures += 1
                 self._stopping.wait(backoff.JVM.wait(failures))
                 continue
@@ -152,18 +152,18 @@ class Session:
         if not self._stopping.is_set():
             logger.warning("Spark's JVM ended with status %s; starting another", status)
 
-    def _failed(self, error: SyncError, *, told: bool) -> None:
+    def _failed(self, error: SyncError, *, reported: bool) -> None:
         """Waiting callers get the error, except for the first failure after a JVM that served, and for JVMs that were
         killed while they started: the next one is starting.
         """
         with self._changed:
-            self._failure, self._state = error if told else None, _words(error)
+            self._failure, self._state = error if reported else None, _words(error)
             self._changed.notify_all()
         if not self._stopping.is_set():
             logger.warning("Spark did not start: %s", error)
 
 
-def _told(raised: Exception) -> SyncError:
+def _as_sync_error(raised: Exception) -> SyncError:
     if isinstance(raised, SyncError):
         return raised
     logger.error("starting Spark failed", exc_info=raised)

@@ -40,12 +40,12 @@ def refuse_unreadable(text: str, db: str, table: str, properties: Callable[[], M
     """`text`: of an error of Iceberg. Raises FOREIGN_CHANGE if that is about the value of one of its own properties, or
     it cannot read how often it is to repeat a commit.
     """
-    told = {what: match[1] for what, pattern in BLAMED.items() if (match := pattern.search(text)) is not None}
-    if not told and not any(word in text for word in UNREADABLE):
+    blamed_for = {what: match[1] for what, pattern in BLAMED.items() if (match := pattern.search(text)) is not None}
+    if not blamed_for and not any(word in text for word in UNREADABLE):
         return
     found = properties()
     _refuse_bad(db, table, found.get)
-    for what, blamed in told.items():
+    for what, blamed in blamed_for.items():
         bad = sorted(key for key, value in found.items() if blamed in {key, value} and _is_read(key, blamed))
         if bad:
             raise _unset(db, table, bad, f"{', '.join(bad)} = {found[bad[0]]!r} is no {what} that Iceberg takes")

@@ -71,7 +71,7 @@ def _shared_with(iceberg: Iceberg, name: tuple[str, str], table: Java) -> str | 
             places = [
                 str(theirs.location()),
                 str(theirs.operations().current().metadataFileLocation()),
-                *told_places(iceberg.properties(theirs)),
+                *configured_places(iceberg.properties(theirs)),
             ]
         except (SyncError, *JAVA_ERRORS) as error:
             return f"perhaps table {'.'.join(other)}, which cannot be read: {words(error)}"
@@ -111,7 +111,7 @@ def sharing(found: Iterable[str], location: str) -> str | None:
     return None if stranger is None else f"the table of {stranger}"
 
 
-def told_places(properties: Mapping[str, str]) -> list[str]:
+def configured_places(properties: Mapping[str, str]) -> list[str]:
     """The folders outside of its own to which a table's properties send its files."""
     return [value for key, value in properties.items() if key.startswith("write.") and key.endswith(".path")]
 

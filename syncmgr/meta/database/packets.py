@@ -91,8 +91,8 @@ def _length(value: object) -> int:
 
 def _refused(limit: int, reason: str, size: int) -> SyncError:
     least = LEAST if size <= LEAST else min(MOST, 1 << size.bit_length())
-    told = (
+    explained = (
         f"its max_allowed_packet is {limit} bytes, and {reason}; type there: SET GLOBAL max_allowed_packet = {least}; "
         "and write that into the server's configuration, too, for its next start"
     )
-    return SyncError(Code.META_PACKET, reason=told)
+    return SyncError(Code.META_PACKET, reason=explained)

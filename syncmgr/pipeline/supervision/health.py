@@ -31,21 +31,21 @@ def _identity(error: SyncError) -> tuple[str, ...]:
 
 
 class Health:
-    """Of one run. `tell`, `heard`, `mended`, `read` and `committing` may be called from any thread."""
+    """Of one run. `report`, `heard`, `mended`, `read` and `committing` may be called from any thread."""
 
     def __init__(
         self, on_trouble: Callable[[SyncError | None], None], standstill: Callable[[], SyncError | None]
     ) -> None:
         """`standstill`: of one table, while the others go on."""
         self._on_trouble, self._standstill = on_trouble, standstill
-        self._telling = threading.Lock()  # held from the check until the report: so reports come in order
+        self._reporting = threading.Lock()  # held from the check until the report: so reports come in order
         self._standing: tuple[str, ...] | None = None  # what was reported last of a table that stands still
         self._has_heard = self._is_slow = False  # the last: a slow commit was reported
         self._series = Series()
 
-    def tell(self, error: SyncError | None) -> None:
+    def report(self, error: SyncError | None) -> None:
         """Msg: what is being retried, otherwise the table that stands still, otherwise nothing."""
-        with self._telling:
+        with self._reporting:
             self._on_trouble(error or self._standstill())
 
     def tend(self) -> None:
@@ -54,25 +54,25 @@ class Health:
         stands = None if error is None else _identity(error)
         if stands != self._standing:
             self._standing = stands
-            self.tell(None)
+            self.report(None)
 
     def heard(self) -> None:
         """Of the source. Intents are done before a worker starts: a run that receives this is past every old error."""
         if not self._has_heard:
             self._has_heard = True
-            self.tell(None)
+            self.report(None)
 
     def committing(self, epoch: int, second: float) -> None:
         """The commit of an epoch has taken so long by now."""
         if not self._is_slow and second > SLOW_SECOND:
             self._is_slow = True
-            self.tell(SyncError(Code.LAKE_SLOW, epoch=epoch, second=int(second)))
+            self.report(SyncError(Code.LAKE_SLOW, epoch=epoch, second=int(second)))
 
     def mended(self) -> None:
         """Something was committed, or there is nothing left to commit."""
         if self._series.failures or self._is_slow:
             self._series, self._is_slow = Series(), False
-            self.tell(None)
+            self.report(None)
 
     def read(self) -> None:
         """Rows that were there before are in the lake: old errors are past, and no worker may report that for hours."""

@@ -85,7 +85,7 @@ class Retries:
             self._channels.overturn(error)
             if not self._channels.leave_out(error):
                 return error
-            self._health.tell(None)
+            self._health.report(None)
         except SyncError as down:
             return down
         return None
@@ -97,5 +97,5 @@ class Retries:
         if remedy(error.code) is not Remedy.RETRY or second is None:
             raise GaveUpError(error, kind)
         log.warning("retrying", extra={"job": self._options.name, "error": str(error)})
-        self._health.tell(error)
+        self._health.report(error)
         return self._stop.ending.wait(second)

@@ -91,7 +91,7 @@ class Consumer:
             self._cut()
 
     def _step(self) -> None:
-        self._reports.tell(self._progress)
+        self._reports.report(self._progress)
         if self._full():
             self._wait_for_room()
             return
@@ -106,10 +106,10 @@ class Consumer:
 
     def _meet(self, ddl: Ddl) -> None:
         """If the source can follow it, the frontend says how the rows after it are read."""
-        if ddl.said is not None and ddl.behind is not None:
+        if ddl.followable is not None and ddl.behind is not None:
             epoch = self._writer.pass_over(ddl.behind)
             self._sent = epoch.number
-            self._send(DdlMet(epoch=epoch, said=ddl.said, table=ddl.table))
+            self._send(DdlMet(epoch=epoch, statement=ddl.followable, table=ddl.table))
             passing(CrashPoint.DDL_SENT)
             channels = self._answer()
             if channels is not None:
@@ -123,7 +123,7 @@ class Consumer:
     def _answer(self) -> tuple[WorkerChannel, ...] | None:
         """None: the end came first; then the statement is read again."""
         while not self._inbox.finish:
-            self._reports.tell(self._progress)
+            self._reports.report(self._progress)
             with contextlib.suppress(queue.Empty):
                 return self._inbox.altered.get(timeout=TICK_SECOND)
         return None
@@ -183,8 +183,8 @@ class Consumer:
             rows, letters = settled(rows, unheld or (), channel.values, token=channel.token, table=label)
             decoded.append((channel, wanted(channel, rows) if channel.values.inserts else rows))
             dead += letters
-            if of_table.told is not None:
-                self._send(SchemaLearned(token=channel.token, told=of_table.told))
+            if of_table.learned is not None:
+                self._send(SchemaLearned(token=channel.token, learned=of_table.learned))
         return decoded, tuple(dead)
 
     def _due(self) -> bool:

@@ -42,7 +42,7 @@ class Receiver:
         self._source.close()
 
     def follow(self, channels: Sequence[WorkerChannel]) -> None:
-        """Read on after a DDL with `said`, which stops reading."""
+        """Read on after a DDL with `followable`, which stops reading."""
         self._source.follow(channels)
         with self._ready:
             self._held = False
@@ -98,7 +98,7 @@ class Receiver:
         with self._ready:
             self._queue.append(batch)
             self._bytes += batch.bytes
-            self._held = batch.ddl is not None and batch.ddl.said is not None
+            self._held = batch.ddl is not None and batch.ddl.followable is not None
             self._ready.notify_all()
 
     def _fail(self, error: SyncError) -> None:

@@ -19,21 +19,21 @@ class Reports:
 
     def __init__(self, send: Callable[[Progress], None]) -> None:
         self._send = send
-        self._looked_at = self._told_at = time.monotonic()
-        self._told: Progress | None = None
+        self._looked_at = self._reported_at = time.monotonic()
+        self._reported: Progress | None = None
 
     @property
     def due_at(self) -> float:
         """On the monotonic clock."""
         return self._looked_at + PROGRESS_SECOND
 
-    def tell(self, progress: Callable[[], Progress]) -> None:
+    def report(self, progress: Callable[[], Progress]) -> None:
         """If it is due."""
         now = time.monotonic()
         if now < self.due_at:
             return
         self._looked_at = now
         current = progress()
-        if current != self._told or now - self._told_at >= SAME_SECOND:
-            self._told, self._told_at = current, now
+        if current != self._reported or now - self._reported_at >= SAME_SECOND:
+            self._reported, self._reported_at = current, now
             self._send(current)

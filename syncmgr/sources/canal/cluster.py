@@ -101,7 +101,7 @@ class Cluster:
         if self._client is None or self._over:
             raise self._lost("the session has ended, so another reader may have begun")
         with self._naming_failures():
-            self._waited(self._client.set_async(self._own, self._told(local_address)))
+            self._waited(self._client.set_async(self._own, self._registration(local_address)))
 
     def lost(self) -> bool:
         return self._over
@@ -133,22 +133,22 @@ class Cluster:
         try:
             self._create(client)
         except NodeExistsError:
-            told, stat = self._waited(client.get_async(self._own))
+            content, stat = self._waited(client.get_async(self._own))
             if stat.ephemeralOwner == client.client_id[0]:
                 return
-            if _fact(told, "owner") != self._owner:
-                raise self._in_use(told) from None
+            if _fact(content, "owner") != self._owner:
+                raise self._in_use(content) from None
             with contextlib.suppress(NoNodeError):
                 self._waited(client.delete_async(self._own, stat.version))
             self._create(client)
 
-    def _in_use(self, told: bytes) -> CanalLostError:
-        reader = f"the client at {_address(told) or 'an unknown address'}"
+    def _in_use(self, content: bytes) -> CanalLostError:
+        reader = f"the client at {_address(content) or 'an unknown address'}"
         facts = {"address": self._zk_servers, "destination": self._endpoint.destination}
         return CanalLostError(SyncError(Code.CANAL_IN_USE, reader=reader, **facts))
 
     def _create(self, client: KazooClient) -> None:
-        self._waited(client.create_async(self._own, self._told(""), ephemeral=True, makepath=True))
+        self._waited(client.create_async(self._own, self._registration(""), ephemeral=True, makepath=True))
 
     def _waited(self, asked: IAsyncResult) -> Any:  # noqa: ANN401 - kazoo has no types
         """While ZooKeeper is unavailable kazoo queues all requests, without bound: such a session is given up."""
@@ -158,7 +158,7 @@ class Cluster:
             self._over = True
             raise
 
-    def _told(self, local_address: str) -> bytes:
+    def _registration(self, local_address: str) -> bytes:
         facts = {"active": True, "address": local_address, "clientId": int(CLIENT_ID), "owner": self._owner}
         return json.dumps(facts).encode()
 

@@ -224,5 +224,5 @@ class Connector:
 def _first_line(text: str) -> str:
     """What canal says without its channel and class names."""
     line = text.strip().partition("\n")[0]
-    _, _, said = line.rpartition("Exception: ")
-    return (said or line)[:SHOWN] or "no reason given"
+    _, _, reason = line.rpartition("Exception: ")
+    return (reason or line)[:SHOWN] or "no reason given"

@@ -136,14 +136,14 @@ class CanalDescription:
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:
         return tuple(Caveat(code=Code.CANAL_INEXACT, text=text) for text in canal_text.caveats(channel))
 
-    def altered(self, told: Mapping[str, str]) -> "CanalDescription":
+    def altered(self, changed: Mapping[str, str]) -> "CanalDescription":
         """With what SET SOURCE says. A server takes the place of a cluster, and a cluster that of a server."""
-        refuse_fixed(told, PROPERTIES, _CHANGING)
-        made = described({**self.told(), **_instead(told), **told})
-        refuse_elsewhere(told, "canal.password", stored=self.password, moves=_server(made) != _server(self))
+        refuse_fixed(changed, PROPERTIES, _CHANGING)
+        made = described({**self.properties(), **_replaced(changed), **changed})
+        refuse_elsewhere(changed, "canal.password", stored=self.password, moves=_server(made) != _server(self))
         return made
 
-    def told(self) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         """Its properties of FROM BINLOG."""
         return {
             "type": "canal",
@@ -162,11 +162,11 @@ class CanalDescription:
         return asdict(self)
 
 
-def _instead(told: Mapping[str, str]) -> dict[str, str]:
+def _replaced(changed: Mapping[str, str]) -> dict[str, str]:
     """Of the two ways to name a server, the one that was not given any more."""
-    if told.get("canal.zk.servers"):
+    if changed.get("canal.zk.servers"):
         return {"canal.server.ip": "", "canal.server.port": ""}
-    return {"canal.zk.servers": ""} if told.get("canal.server.ip") else {}
+    return {"canal.zk.servers": ""} if changed.get("canal.server.ip") else {}
 
 
 def _server(source: CanalDescription) -> str:
@@ -184,9 +184,9 @@ def _known_host(host: str) -> str:
     return LOCALHOST if address.is_loopback else str(address)
 
 
-def described(told: Mapping[str, str]) -> CanalDescription:
+def described(properties: Mapping[str, str]) -> CanalDescription:
     """What FROM BINLOG describes. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-    values = filled(told, PROPERTIES, BINLOG)
+    values = filled(properties, PROPERTIES, BINLOG)
     host, port, zk_servers = (values[f"canal.{name}"] for name in ("server.ip", "server.port", "zk.servers"))
     if zk_servers and (host or port):
         raise wrong_property("canal.zk.servers", zk_servers, "it stands instead of canal.server.ip and .port")

@@ -72,7 +72,7 @@ class Taken:
 
     def __init__(self, position: Position) -> None:
         self._gtids = parse_gtids(position.gtids) if position.gtids else None
-        self._gtids_told = ""
+        self._gtids_pending = ""
         self._position = position
         self._torn = ""  # the GTID of the split transaction, "" if not known
         self._away = False  # it is delivered again from other binlogs
@@ -80,9 +80,9 @@ class Taken:
     @property
     def position(self) -> Position:
         """`gtids` is brought up to date here: a set is too long to be written for each transaction."""
-        if self._gtids_told:
-            self._absorb(self._gtids_told)
-            self._gtids_told = ""
+        if self._gtids_pending:
+            self._absorb(self._gtids_pending)
+            self._gtids_pending = ""
             self._position = replace(self._position, gtids=str(self._gtids))
         return self._position
 
@@ -94,7 +94,7 @@ class Taken:
     def behind(self, at: EntryPosition, *, time: int, whole: bool, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry."""
         self._torn, self._away = "", False
-        self._gtids_told = at.gtids or self._gtids_told
+        self._gtids_pending = at.gtids or self._gtids_pending
         if self._gtids is not None and at.gtid:
             self._add(at.gtid)
         self._position = Position(
@@ -188,7 +188,7 @@ class Taken:
         """Whether this entry of another transaction arrives although the rest of the split one did not."""
         if not self._position.ordinal or not self._torn or at.gtid in {"", self._torn}:
             return False
-        return not _has(_told(at.gtids), self._torn)
+        return not _has(_parsed_set(at.gtids), self._torn)
 
     def may_be_torn(self) -> bool:
         """Whether the first transaction that arrived may be the split one: it follows those that were taken."""
@@ -220,19 +220,19 @@ class Taken:
 
     def _absorb(self, text: str) -> None:
         """What canal has passed, filtered transactions too."""
-        told = _told(text)
-        match self._gtids, told:
+        later = _parsed_set(text)
+        match self._gtids, later:
             case (GtidSet() as mine, GtidSet()) | (MariadbGtids() as mine, MariadbGtids()):
-                self._gtids = mine.union(told)  # type: ignore[arg-type]  # both alike
+                self._gtids = mine.union(later)  # type: ignore[arg-type]  # both alike
             case _:
-                self._gtids = told
+                self._gtids = later
 
     def _lacks_only(self, at: EntryPosition) -> bool:
-        match self._gtids, _told(at.gtids), _parsed(at.gtid):
-            case GtidSet() as mine, GtidSet() as told, (str(uuid), int(number)):
+        match self._gtids, _parsed_set(at.gtids), _parsed(at.gtid):
+            case GtidSet() as mine, GtidSet() as later, (str(uuid), int(number)):
                 current = GtidSet()
                 current.add((uuid, ""), number)
-                return not told.subtract(mine).subtract(current)
+                return not later.subtract(mine).subtract(current)
             case MariadbGtids() as mine, _, (int(domain), int(_), int(number)):
                 return number == 1 or mine.has(domain, number - 1)
             case _:
@@ -261,7 +261,7 @@ def _by_coordinate(at: EntryPosition, taken: Position) -> Relation:
     return Relation.OLD if at.time <= taken.time else Relation.ELSEWHERE
 
 
-def _told(text: str) -> GtidSet | MariadbGtids:
+def _parsed_set(text: str) -> GtidSet | MariadbGtids:
     """What canal says was executed."""
     try:
         return parse_gtids(text)

@@ -61,8 +61,8 @@ class CanalKind:
     properties: tuple[Property, ...] = description.PROPERTIES
     modules: tuple[str, ...] = (factory.__name__,)
 
-    def described(self, told: Mapping[str, str]) -> CanalDescription:
-        return description.described(told)
+    def described(self, properties: Mapping[str, str]) -> CanalDescription:
+        return description.described(properties)
 
     def restored(self, facts: Mapping[str, Any]) -> CanalDescription:
         return CanalDescription(**facts)

@@ -163,7 +163,7 @@ class CanalSource:
             return False
         self._starvation.ended()
         self._check_alone(delivery.batch_id)
-        self._tell(delivery)
+        self._report(delivery)
         self._sorter.feed(delivery.batch_id, delivery.entries)
         return True
 
@@ -180,7 +180,7 @@ class CanalSource:
             address, _, destination = self._label.rpartition("/")
             raise CanalLostError(SyncError(Code.CANAL_IN_USE, destination=destination, address=address, reader=reader))
 
-    def _tell(self, delivery: Delivery) -> None:
+    def _report(self, delivery: Delivery) -> None:
         if self._debug is not None:
             size = sum(map(len, delivery.entries))
             self._debug(f"{self._label}: batch {delivery.batch_id}, {len(delivery.entries)} entries, {size} bytes")

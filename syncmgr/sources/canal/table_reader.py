@@ -120,15 +120,15 @@ class CanalChanges:
         self._truth = truth
         self._parts = tuple(parts)
         self._altered = altered
-        self._told: SourceTable | Reshaped | None = None
+        self._learned: SourceTable | Reshaped | None = None
 
     @property
     def table(self) -> Table:
         return self._truth.table
 
     @property
-    def told(self) -> SourceTable | Reshaped | None:
-        return self._told
+    def learned(self) -> SourceTable | Reshaped | None:
+        return self._learned
 
     def decode(self, unheld: list[Unheld] | None = None, *, inserts: bool = False) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
@@ -137,8 +137,8 @@ class CanalChanges:
         if self._altered is not None:
             self._truth.check(self._altered)
         if self._truth.reshaped != before:
-            self._told = self._truth.reshaped
+            self._learned = self._truth.reshaped
         if not self._parts:
             return NO_ROWS
-        self._told = self._truth.learn(self._parts[0]) or self._told
+        self._learned = self._truth.learn(self._parts[0]) or self._learned
         return self._truth.decode(self._parts, inserts=inserts)

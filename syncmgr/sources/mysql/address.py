@@ -76,7 +76,7 @@ def connect(address: MysqlAddress, opened: Opened = cancellation.opened) -> Conn
         plain = cancellation.connected(address.host, address.port, address.connect_timeout, opened)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connection.tells(opened)
+        connection.on_connect(opened)
         connection.connect(plain)
         return connection
 

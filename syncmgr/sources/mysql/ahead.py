@@ -36,21 +36,21 @@ def named_ahead(
     """
     server_id = secrets.randbelow(1 << 31) + (1 << 31) - 1
     source = MysqlSource(addresses, server_id, start, {}, options=options, families=families)
-    said: list[DdlStatement] = []
+    statements: list[DdlStatement] = []
     try:
         with contextlib.suppress(SyncError):
-            said.extend(_statements(source, end, time.monotonic() + second))  # those before an error stay
+            statements.extend(_statements(source, end, time.monotonic() + second))  # those before an error stay
     finally:
         source.close()
         source.get(0)
-    return named(said)
+    return named(statements)
 
 
 def _statements(source: MysqlSource, end: Position, until: float) -> Iterator[DdlStatement]:
     while time.monotonic() < until:
         batch = source.get(GET_SECOND)
-        if batch is not None and batch.ddl is not None and batch.ddl.said is not None:
-            yield batch.ddl.said
+        if batch is not None and batch.ddl is not None and batch.ddl.followable is not None:
+            yield batch.ddl.followable
             source.follow(())
         elif batch is not None and batch.end is not None and has_passed(batch.end, end):
             return

@@ -330,8 +330,8 @@ class _Inspection:
             if error.args and error.args[0] in PRIVILEGE_MISSING:
                 raise replication_grant_missing(self._address, str(error)) from error
             raise
-        told_all = now.file == start.file and len(rows) < XA_EVENTS
-        return not told_all or any(row["Info"].startswith("XA COMMIT") for row in rows)
+        is_complete = now.file == start.file and len(rows) < XA_EVENTS
+        return not is_complete or any(row["Info"].startswith("XA COMMIT") for row in rows)
 
     def _probed(self, position: Position) -> Position:
         """Request the stream: only that shows whether the position still exists and the grants suffice.

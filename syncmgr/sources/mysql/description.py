@@ -224,8 +224,8 @@ class MysqlDescription:
         """Values that the binlog has in one time zone and a snapshot in another."""
         table, read = channel.source, {folded_name(name) for name in channel.reads}
         zoned = [each.name for each in table.generated or () if each.zoned and folded_name(each.name) in read]
-        told = [SyncError(Code.SOURCE_ZONED, column=name, table=table.label, reason=WHY) for name in zoned]
-        return tuple(Caveat(code=error.code, text=str(error)) for error in told)
+        errors = [SyncError(Code.SOURCE_ZONED, column=name, table=table.label, reason=WHY) for name in zoned]
+        return tuple(Caveat(code=error.code, text=str(error)) for error in errors)
 
     def id_for(self, token: str) -> int:
         """The server id under which a job reads: as given, otherwise derived from its first channel's random token, so
@@ -233,16 +233,16 @@ class MysqlDescription:
         """
         return self.server_id or 1 + zlib.crc32(token.encode()) % (2**32 - 2)
 
-    def told(self) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         """Its properties of FROM BINLOG."""
         return {"type": "mysql"} | {name: str(getattr(self, field)) for name, field in _FIELDS.items()}
 
-    def altered(self, told: Mapping[str, str]) -> "MysqlDescription":
+    def altered(self, changed: Mapping[str, str]) -> "MysqlDescription":
         """With what SET SOURCE says."""
-        refuse_fixed(told, PROPERTIES, _CHANGING)
-        made = described({**self.told(), **told})
+        refuse_fixed(changed, PROPERTIES, _CHANGING)
+        made = described({**self.properties(), **changed})
         moves = any(getattr(made, field) != getattr(self, field) for field in _PLACE.values())
-        refuse_elsewhere(told, "mysql.password", stored=self.password, moves=moves)
+        refuse_elsewhere(changed, "mysql.password", stored=self.password, moves=moves)
         return made
 
     def facts(self) -> dict[str, Any]:
@@ -251,14 +251,14 @@ class MysqlDescription:
     @property
     def config(self) -> str:
         """JobConfig of SHOW SYNC JOB, in Doris' form."""
-        told = f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
-        told += f",snapshot.host:{self.snapshot_host}" if self.snapshot_host else ""
-        return f"{told},unlogged_cascades:accept" if self.accepts_unlogged else told
+        text = f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
+        text += f",snapshot.host:{self.snapshot_host}" if self.snapshot_host else ""
+        return f"{text},unlogged_cascades:accept" if self.accepts_unlogged else text
 
 
-def described(told: Mapping[str, str]) -> MysqlDescription:
+def described(properties: Mapping[str, str]) -> MysqlDescription:
     """What FROM BINLOG describes. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-    values = filled(told, PROPERTIES, BINLOG)
+    values = filled(properties, PROPERTIES, BINLOG)
     ssl = one_of("mysql.ssl", values["mysql.ssl"], SSL_MODES)
     cascades = one_of("unlogged_cascades", values["unlogged_cascades"], CASCADES)
     host, port = given("mysql.host", values), whole("mysql.port", values["mysql.port"], 1, 65535)

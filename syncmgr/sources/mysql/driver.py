@@ -58,7 +58,7 @@ class BoundedConnection(PlainConnection):
         """
         return given if isinstance(given, ssl.SSLContext) else of_anyone()
 
-    def tells(self, opened: Callable[[socket.socket], None]) -> None:
+    def on_connect(self, opened: Callable[[socket.socket], None]) -> None:
         """`opened` gets the socket with which TLS replaces ours, before anything waits on it."""
         if self.ssl:
             self.ctx = _Telling(self.ctx, opened)

@@ -136,8 +136,8 @@ class MysqlKind:
     properties: tuple[Property, ...] = description.PROPERTIES
     modules: tuple[str, ...] = (factory.__name__,)
 
-    def described(self, told: Mapping[str, str]) -> MysqlDescription:
-        return description.described(told)
+    def described(self, properties: Mapping[str, str]) -> MysqlDescription:
+        return description.described(properties)
 
     def restored(self, facts: Mapping[str, Any]) -> MysqlDescription:
         return MysqlDescription(**facts)

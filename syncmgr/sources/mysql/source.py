@@ -122,7 +122,7 @@ class MysqlSource:
         self._at = 0
         self._failures = _Failures()
         self._liveness = Liveness(self._options.heartbeat, self._options.read_timeout, self._line.opened)
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
 
     def get(self, timeout: float) -> Batch | None:
@@ -224,10 +224,10 @@ class MysqlSource:
             self._line.opened(self._stream.connected)
 
     def _position_is_due(self) -> bool:
-        return self._router.moved and time.monotonic() - self._told_at >= self._options.position_interval
+        return self._router.moved and time.monotonic() - self._reported_at >= self._options.position_interval
 
     def _take(self) -> Batch:
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         self._since = None
         batch, known = self._router.take(), self._subscriptions
         batch = replace(batch, nameless=known.nameless.tables, unlogged_tables=known.unlogged_tables.take())

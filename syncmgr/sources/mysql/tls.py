@@ -74,8 +74,8 @@ def distrust(error: BaseException, tls: Tls, address: str) -> SyncError | None:
     """What the failure of a connection says about the server's identity; None if nothing."""
     cause = getattr(error, "original_exception", error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        said = cause.verify_message
-        return SyncError(Code.SOURCE_TLS, address=address, reason=f"{said}; {tls.remedy(said)}")
+        reason = cause.verify_message
+        return SyncError(Code.SOURCE_TLS, address=address, reason=f"{reason}; {tls.remedy(reason)}")
     if isinstance(error, err.OperationalError) and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
         reason = f'it takes no TLS, and "{tls.name("ssl")}" is {tls.mode}; switch TLS on at the server'
         return SyncError(Code.SOURCE_TLS, address=address, reason=reason)

@@ -21,7 +21,7 @@ def prepared(connection: Connection, *, mariadb: bool) -> list[str]:
 
 def _recovered(row: dict[str, Any]) -> str:
     """MariaDB shows the bytes, MySQL their hexadecimal digits."""
-    told = row["data"]
-    data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
+    stored = row["data"]
+    data = bytes.fromhex(stored.removeprefix("0x")) if isinstance(stored, str) else bytes(stored)
     size = int(row["gtrid_length"])
     return xid(int(row["formatID"]), data[:size], data[size:])

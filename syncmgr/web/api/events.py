@@ -50,19 +50,19 @@ class Events:
 
     async def _events(self, asked: Asked) -> AsyncGenerator[str, None]:
         yield f"retry: {RETRY_MS}\n\n"
-        ends, said, at = time.monotonic() + LIFE_SECOND, 0.0, 0.0
+        ends, sent_at, at = time.monotonic() + LIFE_SECOND, 0.0, 0.0
         known = dict[int, dict[str, Any]]()
         while time.monotonic() < ends and asked.is_still_in():
             sample = self._samples.last()
             if sample is not None and sample.at != at:
-                at, said = sample.at, time.monotonic()
+                at, sent_at = sample.at, time.monotonic()
                 jobs = {each["id"]: each for each in jobs_of(sample, asked.rights, self._recent)}
                 changed = [each for job_id, each in jobs.items() if known.get(job_id) != each]
                 gone = [job_id for job_id in known if job_id not in jobs]
                 known = jobs
                 facts = {"at": at, "frontend": frontend_facts(sample), "jobs": changed, "gone": gone}
                 yield f"event: jobs\nid: {at}\ndata: {json.dumps(facts, separators=(',', ':'))}\n\n"
-            elif time.monotonic() - said > QUIET_SECOND:
-                said = time.monotonic()
+            elif time.monotonic() - sent_at > QUIET_SECOND:
+                sent_at = time.monotonic()
                 yield ":\n\n"
             await asyncio.sleep(LOOK_SECOND)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from syncmgr.console.calls import Answer
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.metrics.sample import JobSample
-from syncmgr.web.answers import Refusal, cell, told
+from syncmgr.web.answers import Refusal, cell, json_response
 from syncmgr.web.api.logs import lines_of
 from syncmgr.web.api.overview import frontend_facts, job_facts, jobs_of, may_read_rows, seen, spark_lines
 from syncmgr.web.api.recent import Recent
@@ -55,7 +55,7 @@ class Jobs:
         jobs = jobs_of(sample, asked.rights, self._recent)
         for facts, each in zip(jobs, seen(sample, asked.rights), strict=False):
             facts["spark"] = spark_lines(each, self._recent)
-        return told({"at": sample and sample.at, "frontend": frontend_facts(sample), "jobs": jobs})
+        return json_response({"at": sample and sample.at, "frontend": frontend_facts(sample), "jobs": jobs})
 
     async def one(self, asked: Asked) -> Response:
         job = self._found(asked)
@@ -72,7 +72,7 @@ class Jobs:
             "snapshots": await self._rows(asked, job, "sync_snapshots", SNAPSHOTS),
             "history": [list(point) for point in self._recent.points(job.id)],
         }
-        return told(job_facts(job, asked.rights, self._recent) | facts)
+        return json_response(job_facts(job, asked.rights, self._recent) | facts)
 
     async def _rows(self, asked: Asked, job: JobSample, name: str, columns: str) -> list[dict[str, Any]]:
         query = f"SELECT {columns} FROM information_schema.{name} WHERE JOB_ID = {job.id}"  # noqa: S608 - no text of others
@@ -97,12 +97,12 @@ class Jobs:
             f"LIMIT {limit + 1} OFFSET {offset}"
         )
         answer = await asked.run(query, most_rows=limit)
-        return told({"rows": as_objects(answer), "more": answer.more})
+        return json_response({"rows": as_objects(answer), "more": answer.more})
 
     async def log(self, asked: Asked) -> Response:
         """For those who see all jobs and all rows: a line may quote any of them."""
         job = self._found(asked)
-        return told({"lines": await asyncio.to_thread(lines_of, self._log_file, f"{job.db}.{job.name}")})
+        return json_response({"lines": await asyncio.to_thread(lines_of, self._log_file, f"{job.db}.{job.name}")})
 
     async def pause(self, asked: Asked) -> Response:
         return await _change(asked, "PAUSE")
@@ -127,7 +127,7 @@ class Jobs:
 
 async def _change(asked: Asked, verb: str) -> Response:
     await asked.run(f"{verb} SYNC JOB {_name(asked).sql()}")
-    return told({})
+    return json_response({})
 
 
 def _name(asked: Asked) -> Name:

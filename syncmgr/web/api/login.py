@@ -10,7 +10,7 @@ from typing import Final
 from starlette.responses import Response
 
 from syncmgr.accounts.user import Privilege
-from syncmgr.web.answers import Refusal, told
+from syncmgr.web.answers import Refusal, json_response
 from syncmgr.web.asked import Asked, cookie_name
 from syncmgr.web.tokens import Session, Tokens
 
@@ -30,14 +30,14 @@ class Login:
             raise Refusal(400, 'The body is {"user": "...", "password": "..."}')
         account = await asked.log_in(user, password)
         session = self._tokens.begin(account, user, time.time())
-        answer = told({"user": user, "csrf": self._tokens.of_requests(session)})
+        answer = json_response({"user": user, "csrf": self._tokens.of_requests(session)})
         asked.keep(session, answer)
         return answer
 
     async def end(self, asked: Asked) -> Response:
         if asked.session is not None:
             self._tokens.end(asked.session, time.time())
-        answer = told({})
+        answer = json_response({})
         answer.delete_cookie(
             cookie_name(asked.request), httponly=True, samesite="strict", secure=asked.is_secure, path="/"
         )
@@ -53,8 +53,8 @@ class Login:
         ]
         session: Session | None = asked.session
         csrf = None if session is None else self._tokens.of_requests(session)
-        return told({"user": asked.caller.user, "csrf": csrf, "may": may})
+        return json_response({"user": asked.caller.user, "csrf": csrf, "may": may})
 
     async def databases(self, asked: Asked) -> Response:
         answer = await asked.run("SHOW DATABASES", most_rows=MOST_DATABASES)
-        return told({"databases": [row[0] for row in answer.rows]})
+        return json_response({"databases": [row[0] for row in answer.rows]})

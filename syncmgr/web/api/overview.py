@@ -99,10 +99,10 @@ def _error(sample: JobSample, reads_rows: bool) -> Facts | None:  # noqa: FBT001
     if trouble is None:
         return None
     table_name = None if sample.trouble is not None else next(iter(sample.stopped))
-    return {"table": table_name, **_told(trouble, reads_rows)}
+    return {"table": table_name, **_trouble_facts(trouble, reads_rows)}
 
 
-def _told(trouble: Trouble, reads_rows: bool) -> Facts:  # noqa: FBT001 - the same
+def _trouble_facts(trouble: Trouble, reads_rows: bool) -> Facts:  # noqa: FBT001 - the same
     message, advice = trouble.message, trouble.advice
     if not reads_rows:
         message, advice = without_value(message), without_value(advice)  # type: ignore[assignment]  # texts stay texts

@@ -36,12 +36,12 @@ class Who(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiRoute:
-    """`path`: after PREFIX. `says`: for the docs, what it answers. `statement`: which one it runs, if it runs one."""
+    """`path`: after PREFIX. `summary`: what it answers, for docs. `statement`: which one it runs, if it runs one."""
 
     method: str
     path: str
     who: Who
-    says: str
+    summary: str
     answer: Handler
     statement: str = ""
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from syncmgr.console.calls import Answer
-from syncmgr.web.answers import Refusal, cell, told
+from syncmgr.web.answers import Refusal, cell, json_response
 from syncmgr.web.api.overview import frontend_facts
 from syncmgr.web.asked import MOST_ROWS, Asked
 from syncmgr.web.ports import Samples
@@ -38,12 +38,12 @@ class Statements:
         columns = [{"name": each.name, "type": each.type.name.lower()} for each in answer.columns]
         rows = [[cell(value) for value in row] for row in answer.rows]
         second = round(time.monotonic() - begun, 6)
-        return told(
+        return json_response(
             {"columns": columns, "rows": rows, "affected": answer.affected, "second": second, "more": answer.more}
         )
 
     async def config(self, asked: Asked) -> Response:
-        return told({"settings": _objects(await asked.run("SHOW FRONTEND CONFIG", most_rows=MOST_SETTINGS))})
+        return json_response({"settings": _objects(await asked.run("SHOW FRONTEND CONFIG", most_rows=MOST_SETTINGS))})
 
     async def set_config(self, asked: Asked) -> Response:
         body = await asked.body()
@@ -51,13 +51,13 @@ class Statements:
             raise Refusal(400, 'The body is {"name of a setting": "value", ...}')
         settings = tuple(Property(key=key, value=str(value)) for key, value in body.items())
         await asked.run(AdminSetFrontendConfig(settings=settings).sql())
-        return told({})
+        return json_response({})
 
     async def frontends(self, asked: Asked) -> Response:
         rows = _objects(await asked.run("SHOW FRONTENDS"))
         sample = self._samples.last()
         disks = {} if sample is None else dict(sample.disk_free)
-        return told({"frontends": rows, "now": frontend_facts(sample), "disk_free": disks})
+        return json_response({"frontends": rows, "now": frontend_facts(sample), "disk_free": disks})
 
 
 async def _while_connected(asked: Asked, sql: str, db: str | None, most_rows: int) -> Answer:

@@ -83,5 +83,5 @@ def _of_statements(statements: Statements) -> tuple[ApiRoute, ...]:
     return tuple(starmap(_row, rows))
 
 
-def _row(method: str, path: str, who: Who, says: str, answer: Handler, statement: str) -> ApiRoute:
-    return ApiRoute(method=method, path=path, who=who, says=says, answer=answer, statement=statement)
+def _row(method: str, path: str, who: Who, summary: str, answer: Handler, statement: str) -> ApiRoute:
+    return ApiRoute(method=method, path=path, who=who, summary=summary, answer=answer, statement=statement)

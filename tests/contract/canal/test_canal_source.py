@@ -205,7 +205,7 @@ def test_every_change_arrives_in_its_transaction(canal: Start, any_server: Mysql
         until_equal(reader, any_server, db)
         assert not any(batch.open for batch in reader.batches)
         assert bool(reader.end.gtids) == gtid
-        assert [column.name for column in reader.told[db, "t"].columns] == ["id", "v"]
+        assert [column.name for column in reader.learned[db, "t"].columns] == ["id", "v"]
 
 
 @ALIKE

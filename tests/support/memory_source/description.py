@@ -76,17 +76,17 @@ class MemoryDescription:
     def caveats(self, channel: ChannelDescription) -> tuple[Caveat, ...]:
         return ()
 
-    def told(self) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         return {"type": "memory", "memory.folder": self.folder, "start": self.start}
 
-    def altered(self, told: Mapping[str, str]) -> "MemoryDescription":
-        refuse_fixed(told, PROPERTIES, ["memory.folder"])
-        return described(self.told() | told)
+    def altered(self, changed: Mapping[str, str]) -> "MemoryDescription":
+        refuse_fixed(changed, PROPERTIES, ["memory.folder"])
+        return described(self.properties() | changed)
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def described(told: Mapping[str, str]) -> MemoryDescription:
-    values = filled(told, PROPERTIES, BINLOG)
+def described(properties: Mapping[str, str]) -> MemoryDescription:
+    values = filled(properties, PROPERTIES, BINLOG)
     return MemoryDescription(folder=values["memory.folder"], start=values["start"])

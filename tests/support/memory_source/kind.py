@@ -100,8 +100,8 @@ class MemoryKind:
     properties = PROPERTIES
     modules = (server.__name__,)
 
-    def described(self, told: Mapping[str, str]) -> MemoryDescription:
-        return described(told)
+    def described(self, properties: Mapping[str, str]) -> MemoryDescription:
+        return described(properties)
 
     def restored(self, facts: Mapping[str, Any]) -> MemoryDescription:
         return MemoryDescription(**facts)

@@ -42,12 +42,12 @@ class Folder:
         self._path = Path(path)
 
     def tables(self) -> dict[Table, SourceTable]:
-        told = json.loads((self._path / "tables.json").read_text())
+        stored = json.loads((self._path / "tables.json").read_text())
         return {
             (each["db"], each["name"]): SourceTable(
                 db=each["db"], name=each["name"], columns=tuple(SourceColumn(**column) for column in each["columns"])
             )
-            for each in told
+            for each in stored
         }
 
     def transactions(self, after: int = 0) -> list[list[Change]]:
@@ -151,7 +151,7 @@ class MemoryChanges:
     table: Table
     columns: list[SourceColumn]
     changes: list[Change]
-    told: None = None
+    learned: None = None
 
     def decode(self, unheld: list[Unheld] | None = None, **_which: bool) -> pa.Table:
         assert unheld is None, "a job of this source checks no values"

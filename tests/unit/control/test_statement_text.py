@@ -72,7 +72,7 @@ def test_a_job_prints_its_new_source() -> None:
     assert '"mysql.host" = "db2"' in job.statement
     assert '"mysql.user" = "repl"' in job.statement
     assert "new one" not in job.statement
-    assert job.source.told()["mysql.password"] == "new one"
+    assert job.source.properties()["mysql.password"] == "new one"
 
 
 def test_a_job_prints_one_way_to_its_canal() -> None:

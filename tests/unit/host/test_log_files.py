@@ -96,7 +96,7 @@ def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told = []
     for troubles in (gone, gone, gone | away, away, full | away, {}, full):
         caplog.clear()
-        lasting.tell(troubles)
+        lasting.report(troubles)
         told.append(caplog.messages[:])
     one = ["upkeep of a.b: it is gone"]
     other = ["upkeep of a.b: no room"]

@@ -140,7 +140,7 @@ def test_a_trouble_has_passed_once_all_that_the_source_has_is_in(
     run._commits.heard(replace(QUIET, caught_up_at=0.0))
     bench.troubles.clear()
     waits = {run._health.failed(Retry()) for _ in range(3)}
-    run._health.tell(DIED)
+    run._health.report(DIED)
     run._commits.heard(progress)
     assert bench.troubles == ([DIED, None] if passes else [DIED])
     assert (run._health.failed(Retry()) in waits) is passes

@@ -275,7 +275,7 @@ def truncated(token: str) -> Batch:
     """TRUNCATE behind the tenth transaction."""
     moment = Moment(at=1)
     said = DdlStatement(text=f"TRUNCATE {token}", db="shop", modes=Modes(), moment=moment)
-    ddl = Ddl(table=("shop", token), statement=said.text, rows_survive=False, said=said)
+    ddl = Ddl(table=("shop", token), statement=said.text, rows_survive=False, followable=said)
     return make_batch(ddl=replace(ddl, behind=Position(offset=11)))
 
 
@@ -298,7 +298,9 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     """It is told, the others are read on from behind it, and no epoch is a consistent point any more."""
     said = DdlStatement(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1))
     rows = batches(20)
-    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    ddl = Ddl(
+        table=("shop", "bad"), statement=said.text, rows_survive=False, followable=said, behind=Position(offset=11)
+    )
     run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)
     until(lambda: bench.rows("good") == {n % 7: n for n in range(14, 21)})
     assert run.standings()["bad"].state is ChannelState.STOPPED
@@ -346,7 +348,9 @@ def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
     bench.lake.broken["bad"] = WRONG
     bench.rules = replace(make_rules(), deeds=deeds_of({"on_drop_table": "drop"}))
     said = DdlStatement(text="DROP TABLE bad", db="shop", modes=Modes(), moment=Moment(at=1))
-    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    ddl = Ddl(
+        table=("shop", "bad"), statement=said.text, rows_survive=False, followable=said, behind=Position(offset=11)
+    )
     run = bench.start(0, (*batches(10), make_batch(ddl=ddl), *map(of_good, batches(20)[10:])))
     assert run.join(HANG_SECOND)
     assert bench.ends == [(None, FailType.UNKNOWN)]

@@ -86,7 +86,9 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
     )
     snapshot = Snapshot(options, source, loads, lake)
     said = DdlStatement(text="TRUNCATE bad", db="shop", modes=Modes(), moment=Moment(at=1))
-    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    ddl = Ddl(
+        table=("shop", "bad"), statement=said.text, rows_survive=False, followable=said, behind=Position(offset=11)
+    )
     rows = batches(20)
     with ThreadPoolExecutor(4) as pool:
         run = JobRun(

@@ -200,10 +200,12 @@ def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compare
 
 def test_columns_that_a_statement_has_changed_before_the_first_rows_are_remembered(bench: Bench) -> None:
     """It is stored before an epoch is behind the statement, and stays with the channel."""
-    told = Reshaped(added=True)
-    bench.run_through(BatchSource((make_batch(GivenChanges(((ChangeKind.INSERT, 1, 1),), told=told)),)), 1)
-    assert bench.ledger.described["token-1"].history.reshaped == told
-    assert channel_of(json.loads(json.dumps(channel_json(bench.ledger.described["token-1"])))).history.reshaped == told
+    learned = Reshaped(added=True)
+    bench.run_through(BatchSource((make_batch(GivenChanges(((ChangeKind.INSERT, 1, 1),), learned=learned)),)), 1)
+    assert bench.ledger.described["token-1"].history.reshaped == learned
+    assert (
+        channel_of(json.loads(json.dumps(channel_json(bench.ledger.described["token-1"])))).history.reshaped == learned
+    )
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,7 +455,7 @@ MADE = Ddl(
     table=("shop", "t"),
     statement="CREATE TABLE t (id INT)",
     rows_survive=True,
-    said=DdlStatement(text="CREATE TABLE t (id INT)", db="shop", modes=ORDINARY, moment=Moment(at=1)),
+    followable=DdlStatement(text="CREATE TABLE t (id INT)", db="shop", modes=ORDINARY, moment=Moment(at=1)),
     behind=Position(offset=2),
 )
 
@@ -461,10 +463,10 @@ MADE = Ddl(
 def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_again(bench: Bench) -> None:
     """The run ends in front of it, with no error; once it is said, the job goes on behind it, and that is noted."""
     answers: list[dict[Table, SyncError | None] | None] = [None, {("shop", "t"): NO_KEY}]
-    told: list[tuple[Sequence[Table], int]] = []
+    reported: list[tuple[Sequence[Table], int]] = []
 
     def answer(tables: Sequence[Table], behind: Position) -> Mapping[Table, SyncError | None] | None:
-        told.append((tables, behind.offset))
+        reported.append((tables, behind.offset))
         return answers.pop(0)
 
     bench.families, bench.on_arrival = (DatabasePattern(db="shop"),), answer
@@ -473,7 +475,7 @@ def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_agai
     assert (bench.ends, bench.ledger.last_epoch().end.offset) == ([(None, FailType.UNKNOWN)], 1)
     assert bench.ledger.refused == []
     bench.run_through(source, 3)
-    assert told == [([("shop", "t")], 2)] * 2
+    assert reported == [([("shop", "t")], 2)] * 2
     [record] = bench.ledger.refused
     assert (record.state, record.outcome) == (DdlState.REFUSED, f"not synced: {NO_KEY}")
 
@@ -484,7 +486,9 @@ def test_what_does_not_join_is_noted_once(bench: Bench) -> None:
     answers = [first, {("shop", "t"): NO_KEY}]
     bench.families = (DatabasePattern(db="shop"),)
     said = DdlStatement(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
-    source = BatchSource((make_batch(inserted(1)), make_batch(ddl=replace(MADE, said=said)), make_batch(inserted(3))))
+    source = BatchSource(
+        (make_batch(inserted(1)), make_batch(ddl=replace(MADE, followable=said)), make_batch(inserted(3)))
+    )
 
     def answer(*_: object) -> Mapping[Table, SyncError | None]:
         if len(answers) == 2:

@@ -233,7 +233,7 @@ def test_a_source_is_reached_in_another_way() -> None:
     assert source.altered({"mysql.user": "other"}) == replace(source, user="other")
     moved = source.altered({"mysql.host": "db2,db3:3307", "mysql.port": "3308", "mysql.password": "new"})
     assert moved == replace(source, host="db2,db3:3307", port=3308, password="new")
-    assert source_of(source.told()) == source
+    assert source_of(source.properties()) == source
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_server_of_canal_stands_in_place_of_a_cluster() -> None:
     assert isinstance(cluster, CanalDescription)
     assert (cluster.host, cluster.port, cluster.zk_servers) == ("", 0, "zk1:2181")
     assert cluster.altered({"canal.server.ip": "127.0.0.1", "canal.server.port": "11111"}) == server
-    assert source_of(cluster.told()) == cluster
+    assert source_of(cluster.properties()) == cluster
     guarded = source_of(CANAL | {"canal.password": "s3cret"})
     with pytest.raises(SyncError, match=r"'canal\.password' is missing"):
         guarded.altered({"canal.server.ip": "evil"})

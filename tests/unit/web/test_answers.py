@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.web.answers import cell, failed, told
+from syncmgr.web.answers import cell, failed, json_response
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_an_error_is_that_of_the_console(error: SyncError, status: int) -> None:
 
 def test_odd_texts_are_sent() -> None:
     """Half of a surrogate pair, as a name may have."""
-    assert json.loads(bytes(told({"x": "\ud800 ä"}).body)) == {"x": "? ä"}
+    assert json.loads(bytes(json_response({"x": "\ud800 ä"}).body)) == {"x": "? ä"}

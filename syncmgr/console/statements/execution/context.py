@@ -123,7 +123,7 @@ class Context:
 
     def done(self, remarks: tuple[Diagnostic, ...], *, affected: int = 0) -> Done:
         """OK, with the count of what SHOW WARNINGS reports until the next statement."""
-        self.remarks.tell(remarks)
+        self.remarks.replace_all(remarks)
         return Done(affected=affected, warnings=len(remarks))
 
     async def shown(self, shown: Listing, choice: Filter, statement: ShowSync | ShowSyncStatus | ShowMeta) -> Rows:

@@ -96,7 +96,7 @@ async def _meta(context: Context, statement: ShowMeta) -> Listing:
             context.frontend.access.need_operator()
             return listing(ALERT_COLUMNS, await context.quick(context.house.alerts.rows))
         case MetaKind.WARNINGS | MetaKind.COUNT_WARNINGS | MetaKind.ERRORS | MetaKind.COUNT_ERRORS as kind:
-            return show.remarks(kind, context.remarks.told)
+            return show.remarks(kind, context.remarks.current)
         case MetaKind.INDEX:
             name = Name(name=str(statement.table), db=statement.db)
             return show.index(await slow(metadata.table, catalog, name, context.db))

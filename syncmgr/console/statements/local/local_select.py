@@ -138,10 +138,10 @@ def _plain(tree: exp.Query, text: str, asker: SessionFacts) -> LocalSelect | Non
         if isinstance(item, exp.Column) and item.name.upper() not in _WITHOUT_BRACKETS:
             raise SyncError(Code.UNKNOWN_COLUMN, column=item.name, where=FIELDS)
     names = _names(tree, text)
-    told = _told(tree, asker)
-    if not all(_is_safe(node) for node in told.walk()):
+    literals = _with_literals(tree, asker)
+    if not all(_is_safe(node) for node in literals.walk()):
         return None
-    return LocalSelect(sql=told.sql("sqlite", comments=False), tables=frozenset(), names=names)
+    return LocalSelect(sql=literals.sql("sqlite", comments=False), tables=frozenset(), names=names)
 
 
 def _is_safe(node: exp.Expr) -> bool:
@@ -162,16 +162,16 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
     for table in tables:
         table.set("db", exp.to_identifier(INFORMATION_SCHEMA))
         table.set("this", exp.to_identifier(table.name.lower()))
-    told = _told(tree, replace(asker, now=asker.now.astimezone(dt.UTC)))  # as all times there are
-    as_sqlite(told)
-    compare_as_mysql(told)
-    within = bounds(told)
+    literals = _with_literals(tree, replace(asker, now=asker.now.astimezone(dt.UTC)))  # as all times there are
+    as_sqlite(literals)
+    compare_as_mysql(literals)
+    within = bounds(literals)
     return LocalSelect(
-        sql=_having_without_group(told).sql("sqlite", identify=True, comments=False),
+        sql=_having_without_group(literals).sql("sqlite", identify=True, comments=False),
         tables=frozenset(table.name.lower() for table in tables),
         names=names,
-        columns=_columns(told),
-        db=_only_database(told),
+        columns=_columns(literals),
+        db=_only_database(literals),
         bounds=within,
     )
 
@@ -219,7 +219,7 @@ def _only_database(tree: exp.Query) -> str | None:
     return None
 
 
-def _told(tree: exp.Query, asker: SessionFacts) -> exp.Query:
+def _with_literals(tree: exp.Query, asker: SessionFacts) -> exp.Query:
     """The tree with everything about the caller as literals."""
     _refuse_long_values(tree, asker)
     copy = tree.copy()

@@ -210,10 +210,10 @@ def processlist(rows: Iterable[Row], *, full: bool) -> Listing:
     return listing(names, shown, numbers=("Id", "Time"))
 
 
-def remarks(kind: MetaKind, said: Iterable[Diagnostic]) -> Listing:
+def remarks(kind: MetaKind, diagnostics: Iterable[Diagnostic]) -> Listing:
     """SHOW WARNINGS, SHOW ERRORS, and the count of either."""
     of_errors = kind in {MetaKind.ERRORS, MetaKind.COUNT_ERRORS}
-    rows = [(each.level, each.code.number, each.text) for each in said if each.level == "Error" or not of_errors]
+    rows = [(each.level, each.code.number, each.text) for each in diagnostics if each.level == "Error" or not of_errors]
     if kind in {MetaKind.WARNINGS, MetaKind.ERRORS}:
         return listing(("Level", "Code", "Message"), rows, numbers=("Code",))
     name = f"@@session.{'error' if of_errors else 'warning'}_count"

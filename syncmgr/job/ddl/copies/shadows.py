@@ -31,11 +31,11 @@ def with_trigger(shadows: Shadows, trigger: CreateTrigger, *, folds: bool) -> Sh
         return shadows
     made = (trigger.name[1], trigger.event)
 
-    def told(shadow: Shadow) -> Shadow:
+    def extended(shadow: Shadow) -> Shadow:
         is_written = shadow.is_copy and _has(trigger.writes, (shadow.db, shadow.name), folds=folds)
         return replace(shadow, triggers=(*shadow.triggers, made)[-MAX_TRIGGERS:]) if is_written else shadow
 
-    return tuple(map(told, shadows))
+    return tuple(map(extended, shadows))
 
 
 def _has(tables: Collection[Table], table: Table, *, folds: bool) -> bool:

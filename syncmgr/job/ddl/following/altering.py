@@ -44,17 +44,17 @@ def alter(job: Following, statement: nodes.AlterTable) -> None:
 
 def _altered_shadow(job: Following, shadow: Shadow, *, loses: bool) -> Shadow | None:
     """A copy whose rows are no longer copies is none, nor is one that is altered without end."""
-    spoken = PastDdl(text=job.said.text, db=job.said.db, modes=job.said.modes)
+    spoken = PastDdl(text=job.statement.text, db=job.statement.db, modes=job.statement.modes)
     alters = (*shadow.alters, spoken)
     is_endless = len(alters) > MAX_ALTERS or sum(len(each.text) for each in alters) > MAX_ALTERS_TEXT
     return None if loses or is_endless else replace(shadow, alters=alters)
 
 
 def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
-    if table_of(channel) in job.said.unknown:
+    if table_of(channel) in job.statement.unknown:
         _pass_by(job, channel, clauses)
         return
-    table = job.said.seen.get(table_of(channel))
+    table = job.statement.seen.get(table_of(channel))
     if table is not None:
         channel = replace(channel, source=with_unlogged(table, channel.source))
     target = job.rules.describe(channel)
@@ -70,9 +70,9 @@ def _pass_by(job: Following, channel: ChannelDescription, clauses: Sequence[node
         return
     read_ones = (*channel.reads, *channel.source_keys)
     why = older_statement.matters(clauses, channel.source, read_ones)
-    seen = job.said.seen.get(table_of(channel))
+    seen = job.statement.seen.get(table_of(channel))
     if why is None and (seen is not None or channel.token in job.rules.describe(channel).writers):
-        why = older_statement.loses(clauses, channel.source, seen, read_ones, job.said.modes)
+        why = older_statement.loses(clauses, channel.source, seen, read_ones, job.statement.modes)
         why = why or older_statement.makes_key(clauses, channel.source, seen, channel.source_keys)
     if why is not None:
         raise RefusedError(why)

@@ -37,12 +37,12 @@ def recalled(seen: ColumnIds, ever: Iterable[tuple[str, int]]) -> ColumnIds:
     return {**later, **seen}
 
 
-def completed(told: ColumnIds, seen: ColumnIds) -> ColumnIds:
+def completed(stated: ColumnIds, seen: ColumnIds) -> ColumnIds:
     """What a table says, with columns that it does not name: another engine may have set that back. `seen`: as
     `recalled`; the name that the table says of a column is the newer one.
     """
-    own = set(told.values())
-    return {**{name: number for name, number in seen.items() if name not in told and number not in own}, **told}
+    own = set(stated.values())
+    return {**{name: number for name, number in seen.items() if name not in stated and number not in own}, **stated}
 
 
 def columns_text(ids: ColumnIds) -> str:

@@ -79,8 +79,8 @@ class Rules:
 
 def not_followed(table: Table, reason: str, statement: str, unrenewable: str | None = None) -> SyncError:
     """The error of a statement that stops its table or its job. `unrenewable`: why RESYNC does not restore it."""
-    said = {} if unrenewable is None else {UNRENEWABLE: unrenewable}
-    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement), **said)
+    facts = {} if unrenewable is None else {UNRENEWABLE: unrenewable}
+    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement), **facts)
 
 
 def shown(statement: str) -> str:

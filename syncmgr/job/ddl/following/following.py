@@ -25,8 +25,8 @@ class Following:
     RESYNC does not restore the one that could not follow.
     """
 
-    def __init__(self, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
-        self.said = said
+    def __init__(self, statement: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
+        self.statement = statement
         self.before = {channel.token: channel for channel in channels}
         self.rules = rules
         self.channels = dict(self.before)
@@ -38,8 +38,8 @@ class Following:
 
     def step(self) -> DdlStep:
         return DdlStep(
-            statement=self.said.text,
-            at=float(self.said.moment.at),
+            statement=self.statement.text,
+            at=float(self.statement.moment.at),
             channels={token: c for token, c in self.channels.items() if _differs(c, self.before[token])},
             changes={token: changes for token, changes in self.changes.items() if changes},
             done={token: "; ".join(done) or "nothing to do" for token, done in self.done.items()},
@@ -56,7 +56,7 @@ class Following:
         return found
 
     def same_name(self, one: str, other: str) -> bool:
-        return one == other or (self.said.modes.folds and folded_name(one) == folded_name(other))
+        return one == other or (self.statement.modes.folds and folded_name(one) == folded_name(other))
 
     def refuse(self, kind: Kind, why: str) -> Action:
         deed = self.terms(defaults=True).deed(kind)
@@ -65,14 +65,14 @@ class Following:
         return deed
 
     def terms(self, *, defaults: bool) -> Terms:
-        said = self.said
+        statement = self.statement
         return Terms(
             policy=self.rules.policy,
             deeds=self.rules.deeds,
-            strict=said.modes.strict,
-            pads=said.modes.pads,
-            keeps_zeros=said.modes.keeps_zeros,
-            moment=said.moment,
+            strict=statement.modes.strict,
+            pads=statement.modes.pads,
+            keeps_zeros=statement.modes.keeps_zeros,
+            moment=statement.moment,
             defaults=defaults,
             forced=self.rules.forced,
             checked=self.rules.on_value_error is not None,
@@ -89,7 +89,7 @@ class Following:
     @property
     def misses_cascades(self) -> bool:
         """What cascades to a table is not in the binlog of MariaDB or of an older MySQL."""
-        return not (self.said.logs_cascades or self.rules.unlogged)
+        return not (self.statement.logs_cascades or self.rules.unlogged)
 
     def refuse_unseen(self, *, cascades: bool) -> None:
         unseen = "what the foreign key changes is not in the binlog"
@@ -130,8 +130,8 @@ class Following:
     def known(self) -> Iterator[SourceTable]:
         """The tables whose columns are known here."""
         for channel in self.channels.values():
-            stored = None if table_of(channel) in self.said.unknown else channel.source
-            table = self.said.seen.get(table_of(channel)) or stored
+            stored = None if table_of(channel) in self.statement.unknown else channel.source
+            table = self.statement.seen.get(table_of(channel)) or stored
             if table is not None and not channel.history.source_dropped:
                 yield with_unlogged(table, channel.source)
 
@@ -156,7 +156,7 @@ def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
 
 def refuse_gone(job: Following, channel: ChannelDescription) -> None:
     """A statement on a dropped table shows that it was created again; an operator may have decided about it."""
-    if channel.history.source_dropped and not job.rules.forced and table_of(channel) not in job.said.unknown:
+    if channel.history.source_dropped and not job.rules.forced and table_of(channel) not in job.statement.unknown:
         job.at = table_of(channel)
         raise RefusedError(f"it applies to a table that exists, although {RECREATED}")
 

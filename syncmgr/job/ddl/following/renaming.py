@@ -59,7 +59,7 @@ def _is_passed_over(job: Following, old: Table, new: Table, places: Mapping[Tabl
     if old in places:
         return job.channels[places[old]].history.source_dropped
     holder = places.get(_alike(job, new, places))
-    if holder is None or table_of(job.channels[holder]) in job.said.unknown:
+    if holder is None or table_of(job.channels[holder]) in job.statement.unknown:
         return False
     return not job.channels[holder].history.source_dropped
 
@@ -127,7 +127,7 @@ def refuse_left(job: Following, name: Table) -> None:
     """What is done to a table by a name that it left is done to another one, or it never left it: MariaDB logs RENAME
     of a temporary table like any other.
     """
-    if not job.said.modes.mariadb or any(job.names(channel, name) for channel in job.channels.values()):
+    if not job.statement.modes.mariadb or any(job.names(channel, name) for channel in job.channels.values()):
         return
     for channel in job.channels.values():
         if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.history.shadows):
@@ -139,7 +139,7 @@ def refuse_left(job: Following, name: Table) -> None:
 
 def _swap(job: Following, channel: ChannelDescription, shadow: Shadow, other: Table) -> None:
     """The rows are those of the shadow, which were copied; the change is what was done to the shadow's columns."""
-    if table_of(channel) in job.said.unknown:
+    if table_of(channel) in job.statement.unknown:
         raise RefusedError(f"table {'.'.join(other)} takes its name, and its columns are not known this far back")
     alteration = altered(channel.source, ())
     for spoken in shadow.alters:

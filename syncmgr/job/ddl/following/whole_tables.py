@@ -13,7 +13,7 @@ from syncmgr.job.ddl.alteration import altered, renewed
 from syncmgr.job.ddl.copies.copy_table import alike
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log
 from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
-from syncmgr.job.ddl.creation import told
+from syncmgr.job.ddl.creation import created_table
 from syncmgr.job.ddl.following.following import Following, refuse_gone, table_of
 from syncmgr.job.ddl.following.renaming import refuse_successor
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
@@ -34,13 +34,13 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
             _empty_before(job, channel)
         elif channel.history.source_dropped or statement.replaces:
             _create_anew(job, channel, statement)
-        elif table_of(channel) not in job.said.unknown and not statement.if_not_exists:
+        elif table_of(channel) not in job.statement.unknown and not statement.if_not_exists:
             raise RefusedError("it creates the table, which already existed")
 
 
 def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
     """Its rows were dropped with the former table; the target gets the columns of the new one."""
-    statement, charset = told(statement, job.known(), job.is_named)
+    statement, charset = created_table(statement, job.known(), job.is_named)
     job.refuse(Kind.CREATE_TABLE, "it creates the table again")
     job.refuse_unseen(cascades=statement.cascades)
     truncate(job, [channel], created=True)
@@ -80,7 +80,7 @@ def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) 
             case nodes.DropTrigger(name=name):
                 shadows = without_trigger(channel.history.shadows, name)
             case _ if job.names(channel, statement.table):
-                shadows = with_trigger(channel.history.shadows, statement, folds=job.said.modes.folds)
+                shadows = with_trigger(channel.history.shadows, statement, folds=job.statement.modes.folds)
             case _:
                 continue
         job.channels[token] = replace(channel, history=replace(channel.history, shadows=shadows))
@@ -95,8 +95,8 @@ def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
         deed = job.refuse(Kind.DROP_TABLE, "it drops the table")
         job.channels[channel.token] = replace(channel, history=replace(channel.history, source_dropped=True))
         drops = deed is Action.APPLY and not channel.history.source_dropped
-        told = _drop_target(job, channel) if drops else "the target keeps its rows"
-        job.done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
+        outcome = _drop_target(job, channel) if drops else "the target keeps its rows"
+        job.done.setdefault(channel.token, []).append(f"dropped in the source; {outcome}")
 
 
 def _is_before(job: Following, channel: ChannelDescription) -> bool:
@@ -105,7 +105,7 @@ def _is_before(job: Following, channel: ChannelDescription) -> bool:
     """
     if channel.history.source_dropped or job.rules.forced or not channel.keys:
         return False
-    return table_of(channel) in job.said.unknown and not any(shadow.is_copy for shadow in channel.history.shadows)
+    return table_of(channel) in job.statement.unknown and not any(shadow.is_copy for shadow in channel.history.shadows)
 
 
 def _empty_before(job: Following, channel: ChannelDescription) -> None:

@@ -170,10 +170,10 @@ class AnalyzedQuery:
         if self.session.spark.jvm.java.lang.StringBuilder().append(schema).length() > LONGEST_SCHEMA:
             what, advice = "characters of the types of a result", "select fewer columns, or parts of nested ones"
             raise SyncError(Code.STATEMENT_TOO_LARGE, limit=LONGEST_SCHEMA, what=what, advice=advice)
-        told = json.loads(str(schema.json()))
-        if _has_python_type(told):
+        fields = json.loads(str(schema.json()))
+        if _has_python_type(fields):
             raise SyncError(Code.NOT_SUPPORTED, what="a user-defined type in a result")
-        return StructType.fromJson(told)
+        return StructType.fromJson(fields)
 
     def plan(self) -> None:
         """Raises the errors of a query without running it."""
@@ -227,11 +227,11 @@ class AnalyzedQuery:
         yield from _served(spark.jvm.org.apache.spark.api.python.PythonRDD.toLocalIteratorAndServe(rows, ahead))
 
 
-def _has_python_type(told: object) -> bool:
+def _has_python_type(fields: object) -> bool:
     """Whether a schema in Spark's JSON names a class of Python, as the text of a query may: PySpark would import its
     module into this process, whatever that does.
     """
-    waiting = [told]
+    waiting = [fields]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):

@@ -13,7 +13,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaClien
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError, get_return_value, is_error
 
-from syncmgr.lake.spark.jvm import Java, causes, close_connections, said
+from syncmgr.lake.spark.jvm import Java, causes, close_connections, message_of
 
 THROWABLE: Final = "org.apache.spark.SparkThrowable"
 LONGEST_PARAMETER: Final = 8 << 10  # characters
@@ -29,7 +29,7 @@ class JavaFailedError(Py4JError):  # type: ignore[misc] # py4j is untyped
         spark = gateway is not None and bool(is_instance_of(gateway, exception, THROWABLE))
         self.parameters = _parameters(gateway, exception) if gateway is not None and spark else {}
         is_whole = spark and self.kind != OF_A_TASK
-        self.text = said(exception).removeprefix(f"{self.kind}: ") if is_whole else "\n".join(causes(exception))
+        self.text = message_of(exception).removeprefix(f"{self.kind}: ") if is_whole else "\n".join(causes(exception))
 
 
 def _parameters(gateway: "Gateway", exception: Java) -> dict[str, str]:

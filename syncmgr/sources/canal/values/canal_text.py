@@ -62,22 +62,22 @@ def caveats(channel: ChannelDescription) -> tuple[str, ...]:
     table = channel.source.label
     texts = [name for name, kind in places if kind in TEXT_TARGETS]
     documents = [name for name, kind in places if kind == "JSON"]
-    said = []
+    parts = []
     if texts:
-        said.append(
+        parts.append(
             f"canal reads every text of '{table}' as UTF-8 and does not report its charset: where "
             "they are text in MySQL,"
             f" the source columns of {', '.join(texts)} must be utf8mb4, utf8mb3 or ascii"
         )
     if documents:
-        said.append(
+        parts.append(
             f"canal spells dates, binary values and decimals that SQL functions put into JSON of '{table}' otherwise"
             f" than MySQL ({', '.join(documents)}); documents that came as JSON are exact"
         )
     if not channel.keys:
-        said.append(
+        parts.append(
             f"the target of '{table}' has no key: if another job has read this destination before, canal delivers the "
             "last batch of that job again, and its rows would be there twice; delete the destination's cursor first, "
             "and bring the target in line with the source"
         )
-    return tuple(said)
+    return tuple(parts)

@@ -76,14 +76,14 @@ class _Like:
 
     @classmethod
     def of(cls, message: bytes, expected: Expected) -> "_Like":
-        told = _fields(message)
-        names = [message[at : at + size] for _, at, size in (told.get(tag, NOTHING) for tag in (NAME, TYPE))]
-        key, null = (bool(told.get(tag, NOTHING)[2]) for tag in (KEY, NULL))
-        tag_at, at, size = told.get(VALUE, (len(message), len(message), 0))
+        fields = _fields(message)
+        names = [message[at : at + size] for _, at, size in (fields.get(tag, NOTHING) for tag in (NAME, TYPE))]
+        key, null = (bool(fields.get(tag, NOTHING)[2]) for tag in (KEY, NULL))
+        tag_at, at, size = fields.get(VALUE, (len(message), len(message), 0))
         return cls(
             before=message[: tag_at + 1],
             behind=message[at + size :],
-            valued=VALUE in told,
+            valued=VALUE in fields,
             null=null,
             fits=names == [expected.name, expected.type] and key == expected.key,
         )

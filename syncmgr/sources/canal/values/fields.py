@@ -136,8 +136,8 @@ class _Spans:
             sizes += own
             heads += places[:-1]
         size = np.array(sizes, np.int64)
-        told, begin = varints(self._data, np.array(heads, np.int64) + 1)
-        if (told != size).any():
+        stated, begin = varints(self._data, np.array(heads, np.int64) + 1)
+        if (stated != size).any():
             raise MalformedEntryError(APART)
         self._found.append(np.stack([np.array(part_of, np.int64), begin, begin + size]))
 

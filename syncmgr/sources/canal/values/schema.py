@@ -75,28 +75,28 @@ def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Fo
             " it out, or binlog_row_image is not FULL in some session",
         )
     header = headers[place]
-    told = replace(
+    described = replace(
         source_column(known.name, header.type),
         charset=known.charset,
         nullable=known.nullable,
         key=known.key,
     )
-    if header.key != (known.key > 0) or not _agree(known, told):
+    if header.key != (known.key > 0) or not _agree(known, described):
         raise contradiction(
             stored,
             f"column '{name}' was {_shown(known.text, key=known.key > 0)}"
             f" and canal says {_shown(header.type or 'no type', key=header.key)}",
         )
-    return Found(place=place, header=header, column=told, raw=told.type in TEXT and header.sql_type == BLOB)
+    return Found(place=place, header=header, column=described, raw=described.type in TEXT and header.sql_type == BLOB)
 
 
-def _agree(known: SourceColumn, told: SourceColumn) -> bool:
+def _agree(known: SourceColumn, described: SourceColumn) -> bool:
     """Whether both mean the same values; one may be wider, since canal may report today's type for yesterday's rows."""
-    if not has_arrow_type(told) or not has_arrow_type(known):
+    if not has_arrow_type(described) or not has_arrow_type(known):
         return False
-    if "decimal" in {known.type, told.type} and known.scale != told.scale:
+    if "decimal" in {known.type, described.type} and known.scale != described.scale:
         return False
-    return keeps_values(known, told) or keeps_values(told, known)
+    return keeps_values(known, described) or keeps_values(described, known)
 
 
 def _shown(text: str, *, key: bool) -> str:

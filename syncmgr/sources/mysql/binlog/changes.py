@@ -30,7 +30,7 @@ class RowsOfTable:
         return self._table
 
     @property
-    def told(self) -> SourceTable | None:
+    def learned(self) -> SourceTable | None:
         """CREATE SYNC has asked the server."""
         return None
 

@@ -21,17 +21,17 @@ class Nameless:
         self.tables = frozenset(tables)
         self._since: set[Table] = set()
 
-    def heed(self, table: Table, known: SourceTable | None, told: SourceTable | None) -> None:
-        """Rows arrive. `known`: the columns by which they are read if they have no names; `told`: the columns by the
+    def heed(self, table: Table, known: SourceTable | None, logged: SourceTable | None) -> None:
+        """Rows arrive. `known`: the columns by which they are read if they have no names; `logged`: the columns by the
         names that they have.
 
         Raises SOURCE_SCHEMA if the first names show that the rows before may have been misread.
         """
-        if told is None:
+        if logged is None:
             self.tables |= {table}
             self._since.add(table)
         elif table in self.tables and known is not None:
-            difference = differing(known, _comparable(told, known))
+            difference = differing(known, _comparable(logged, known))
             if difference is not None:
                 raise unexplained(table, difference)
             self.tables -= {table}
@@ -57,10 +57,10 @@ def unexplained(table: Table, difference: str) -> SyncError:
     return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=reason)
 
 
-def _comparable(told: SourceTable, known: SourceTable) -> SourceTable:
+def _comparable(logged: SourceTable, known: SourceTable) -> SourceTable:
     """Without what the server hides; labels that no charset can represent count as known."""
-    shown = [c for c in told.columns if known.column(c.name) is not None or not HIDDEN.fullmatch(c.name)]
-    return replace(told, columns=tuple(_labelled(column, known) for column in shown))
+    shown = [c for c in logged.columns if known.column(c.name) is not None or not HIDDEN.fullmatch(c.name)]
+    return replace(logged, columns=tuple(_labelled(column, known) for column in shown))
 
 
 def _labelled(column: SourceColumn, known: SourceTable) -> SourceColumn:

@@ -45,11 +45,11 @@ MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not fo
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subscribed:
-    """A subscribed table under one table map. `told`: the columns by their names, None if it has none."""
+    """A subscribed table under one table map. `logged`: the columns by their names, None if it has none."""
 
     table: Table
     decoder: RowsDecoder
-    told: SourceTable | None
+    logged: SourceTable | None
 
 
 class Subscriptions:
@@ -128,7 +128,7 @@ class Subscriptions:
         found = self._by_map[body] if body in self._by_map else self._found(body)
         if found is not None:
             of = self.tables[found.table]
-            self._nameless.heed(found.table, of.schema if of.known_at is None else None, found.told)
+            self._nameless.heed(found.table, of.schema if of.known_at is None else None, found.logged)
         return found
 
     def _found(self, body: bytes) -> Subscribed | None:
@@ -203,26 +203,28 @@ class Subscriptions:
             reason = f"it has {len(query.text)} characters, and at most {MOST_STATEMENT} are followed"
             raise not_followed(concerned[0], reason, query.text)
         doubtful = self._is_doubtful(query, here)
-        said = replace(self._said(query, at), own=own, doubtful=doubtful) if followable else None
-        if not concerned and said is not None:
-            concerned = self._joining(said)
+        statement = replace(self._ddl_statement(query, at), own=own, doubtful=doubtful) if followable else None
+        if not concerned and statement is not None:
+            concerned = self._joining(statement)
         self._met = query
-        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
+        if not concerned:
+            return None
+        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, followable=statement)
 
     def _is_doubtful(self, query: Query, here: Position) -> bool:
         if not query.temporary or self.unlogged.knows_session(query, here):
             return False
-        told = {"numbered": query.numbered, "names_databases": query.names_databases}
-        return may_be_temporary(query.text, query.db, self._modes(query), **told)
+        facts = {"numbered": query.numbered, "names_databases": query.names_databases}
+        return may_be_temporary(query.text, query.db, self._modes(query), **facts)
 
-    def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
+    def _joining(self, statement: DdlStatement) -> tuple[Table, ...]:
         """Not about a table that is read, but about one that is to be."""
         if not self.unlogged_tables.families:
             return ()
-        altered = ddl.altered(said.text, said.db, said.modes)
+        altered = ddl.altered(statement.text, statement.db, statement.modes)
         if altered is not None:
             self.unlogged_tables.heed(altered)
-        return tuple(filter(self.unlogged_tables.has, ddl.arrivals(said.text, said.db, said.modes)))
+        return tuple(filter(self.unlogged_tables.has, ddl.arrivals(statement.text, statement.db, statement.modes)))
 
     def _modes(self, query: Query) -> Modes:
         return Modes(
@@ -250,14 +252,14 @@ class Subscriptions:
             return query.mariadb_explicit_defaults
         return self.server.explicit_defaults
 
-    def _said(self, query: Query, at: int) -> DdlStatement:
+    def _ddl_statement(self, query: Query, at: int) -> DdlStatement:
         zone = SessionZone(name=query.zone, system=self.server.system_zone)
         return DdlStatement(
             text=query.text,
             db=query.db,
             modes=self._modes(query),
             moment=Moment(at=at, micros=query.micros, zone=zone),
-            seen=self._told,
+            seen=self._logged_columns,
             unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
             logs_cascades=self.server.logs_cascades,
         )
@@ -283,12 +285,12 @@ class Subscriptions:
         )
         made.server = self.server
         if self._met is not None:
-            told = {table: seen for table, seen in self._told.items() if _is_older(tables.get(table))}
-            made._before = older_statement.behind(told, self._met.text, self._met.db, self._modes(self._met))
+            older = {table: seen for table, seen in self._logged_columns.items() if _is_older(tables.get(table))}
+            made._before = older_statement.behind(older, self._met.text, self._met.db, self._modes(self._met))
         return made
 
     @property
-    def _told(self) -> dict[Table, SourceTable]:
+    def _logged_columns(self) -> dict[Table, SourceTable]:
         """The tables as FULL metadata last described them."""
         return {**self._before, **{table: schema for table, (schema, full) in self._seen.items() if full}}
 

@@ -29,14 +29,14 @@ def schema_of(table_map: TableMap, subscription: Subscription, *, mariadb: bool)
         _refuse_old_fractions(table_map, subscription.schema)
     if table_map.full:
         stored = subscription.schema if subscription.known_at is None else None
-        told = source_table(table_map)
+        logged = source_table(table_map)
         if mariadb:
-            told = without_hashes(told, {*subscription.columns, *subscription.keys})
+            logged = without_hashes(logged, {*subscription.columns, *subscription.keys})
         if stored is not None and subscription.complete:
-            refuse_unknown(table_map, told, stored)
+            refuse_unknown(table_map, logged, stored)
         if stored is None and subscription.schema is not None:
-            _refuse_other_key(told, subscription.schema, subscription.keys)
-        return told if stored is None else identified(told, stored)
+            _refuse_other_key(logged, subscription.schema, subscription.keys)
+        return logged if stored is None else identified(logged, stored)
     if subscription.schema is None or subscription.known_at is not None:
         reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
         raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
@@ -54,11 +54,11 @@ def _refuse_old_fractions(table_map: TableMap, known: SourceTable) -> None:
             raise changed((known.db, known.name), f"{reason}; {cure}")
 
 
-def _refuse_other_key(told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
+def _refuse_other_key(logged: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
     """In rows older than the known schema."""
-    if older_statement.has_other_key(told, later, keys):
+    if older_statement.has_other_key(logged, later, keys):
         reason = "rows of it came from a time at which its primary key was not within the target's key"
-        raise changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
+        raise changed((logged.db, logged.name), f"{reason}; RESYNC TABLE reads it as it is now")
 
 
 def wanted_of(table_map: TableMap, schema: SourceTable, subscription: Subscription, address: str) -> list[WantedCells]:

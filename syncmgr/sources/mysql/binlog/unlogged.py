@@ -15,7 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.invalidation import MOST, Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
-from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, told, unasked, used
+from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, unasked, used, with_answers
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.sessions import Begun
@@ -97,7 +97,7 @@ class Unlogged:
             found = reach(query.text, query.db, modes, tables, self._known, own)
             if not isinstance(found, Unasked):
                 return found
-            self._known = told(self._known, self._answers(found, modes))
+            self._known = with_answers(self._known, self._answers(found, modes))
         return None
 
     def _first(self, query: Query, modes: Modes, tables: Collection[Table], found: Reach) -> str:

@@ -120,15 +120,15 @@ class MysqlRows:
 
     def _check(self, sent: tuple[SentColumn, ...]) -> None:
         try:
-            for column, told in zip(self.columns, sent, strict=True):
-                check_sent(column, told.code)
+            for column, definition in zip(self.columns, sent, strict=True):
+                check_sent(column, definition.code)
         except OtherTypeError as error:
             raise self._broken(str(error), **{channel_state.ALTERED: True}) from None
 
     def _read(self, rows: Rows, sent: tuple[SentColumn, ...], connection: Connection) -> ReadRows:
         unheld, arrays = list[Unheld](), list[pa.Array]()
         try:
-            cells = row_cells(rows, [told.code for told in sent])
+            cells = row_cells(rows, [definition.code for definition in sent])
             for place, column in enumerate(self.columns):
                 found = list[tuple[int, str, str]]()
                 of_column = replace(cells[place], unheld=found)

@@ -42,14 +42,14 @@ class PreparedSelect:
 
     def _prepared(self, sql: str) -> tuple[int, int]:
         """The statement's number, and how many columns it has."""
-        told = self._connection.command(COMMAND.COM_STMT_PREPARE, sql.encode())
-        number, count, _ = _STATEMENT.unpack_from(told.get_all_data())  # type: ignore[no-untyped-call]
+        answer = self._connection.command(COMMAND.COM_STMT_PREPARE, sql.encode())
+        number, count, _ = _STATEMENT.unpack_from(answer.get_all_data())  # type: ignore[no-untyped-call]
         self._described(count)
         return number, count
 
     def _executed(self, count: int) -> tuple[SentColumn, ...]:
-        told = self._connection.command(COMMAND.COM_STMT_EXECUTE, _EXECUTE.pack(self._number, 0, 1))
-        found = told.read_length_encoded_integer()
+        answer = self._connection.command(COMMAND.COM_STMT_EXECUTE, _EXECUTE.pack(self._number, 0, 1))
+        found = answer.read_length_encoded_integer()
         if found != count:
             raise ValueError(f"{found} columns instead of {count}")
         return self._described(count)

@@ -97,8 +97,8 @@ def _sized(rows: Rows, at: Ints, null: Bools | None) -> tuple[Ints, Ints]:
         places = np.flatnonzero(wide)
         first, begin = sizes[places], start[places]
         width = _WIDTHS[first - SHORT_SIZE]
-        told = Cells(data=rows.data, start=begin, size=None, valid=None).read("<u8") & _MASKS[width]
-        if not width.all() or (told >= MOST_SIZE).any():
+        stated = Cells(data=rows.data, start=begin, size=None, valid=None).read("<u8") & _MASKS[width]
+        if not width.all() or (stated >= MOST_SIZE).any():
             raise MalformedEventError("a bad length in a row")
-        sizes[places], start[places] = told.astype(np.int64), begin + width
+        sizes[places], start[places] = stated.astype(np.int64), begin + width
     return start, sizes

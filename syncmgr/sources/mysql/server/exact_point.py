@@ -167,12 +167,12 @@ def _refuse_hidden(address: MysqlAddress, connection: Connection, tables: Sequen
 
 
 def _check_engine(connection: Connection, table: SourceTable) -> None:
-    told = query(
+    rows = query(
         connection,
         "SELECT ENGINE engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *(table.db, table.name),
     )
-    engine = str(told[0]["engine"]) if told else ""
+    engine = str(rows[0]["engine"]) if rows else ""
     if engine not in WITH_VIEWS:
         reason = f"it has no key, and {engine or 'its engine'} has no consistent reading"
         raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)

@@ -166,14 +166,14 @@ class Server:
         query(self._connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         rows = query(self._connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")
         query(self._connection, "COMMIT")
-        told = {row["Variable_name"].lower(): row["Value"] for row in rows}
-        return self._placed(told["binlog_snapshot_file"], int(told["binlog_snapshot_position"]))
+        variables = {row["Variable_name"].lower(): row["Value"] for row in rows}
+        return self._placed(variables["binlog_snapshot_file"], int(variables["binlog_snapshot_position"]))
 
     def _placed(self, file: str, offset: int) -> Position:
         gtids = ""
         if self.mariadb:
-            told = query(self._connection, "SELECT BINLOG_GTID_POS(%s, %s) gtids", file, offset)[0]["gtids"]
-            gtids = str(MariadbGtids.parse(told or ""))
+            gtids_there = query(self._connection, "SELECT BINLOG_GTID_POS(%s, %s) gtids", file, offset)[0]["gtids"]
+            gtids = str(MariadbGtids.parse(gtids_there or ""))
         return Position(gtids=gtids, file=file, offset=offset, server=self.id)
 
     def privileged(self, *texts: str, grant: str = SEES_BINLOG) -> list[dict[str, Any]]:

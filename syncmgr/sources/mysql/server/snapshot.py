@@ -222,27 +222,27 @@ class _Planning:
 
     def _asked_collations(self) -> dict[str, tuple[str, str]]:
         """Charset and collation by text column, folded."""
-        told = query(
+        rows = query(
             self._connection,
             "SELECT COLUMN_NAME name, CHARACTER_SET_NAME charset, COLLATION_NAME collation"
             " FROM information_schema.COLUMNS"
             " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLLATION_NAME IS NOT NULL",
             *(self._table.db, self._table.name),
         )
-        return {folded_name(row["name"]): (row["charset"], row["collation"]) for row in told}
+        return {folded_name(row["name"]): (row["charset"], row["collation"]) for row in rows}
 
     def _estimated(self, where: str) -> int:
         """By the statistics that the optimizer has now; those of information_schema may be a day old."""
-        told = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}{where}")  # noqa: S608 - quoted
-        return int(told[0]["rows"] or 0)
+        plan = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}{where}")  # noqa: S608 - quoted
+        return int(plan[0]["rows"] or 0)
 
     def _row_bytes(self) -> int:
-        told = query(
+        rows = query(
             self._connection,
             "SELECT AVG_ROW_LENGTH size FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
             *(self._table.db, self._table.name),
         )
-        return int(told[0]["size"] or 0) if told else 0
+        return int(rows[0]["size"] or 0) if rows else 0
 
     def _key(self) -> tuple[SourceColumn, ...]:
         """A unique key inside of the target's key, of types with literals; none: the table stays whole."""
@@ -320,7 +320,7 @@ def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str
     for name in wanted:
         before, after = table.column(name), now.column(name)
         if before is None or after is None or not _is_same(before, after):
-            was, now_is = _told(before, after), _told(after, before)
+            was, now_is = _difference(before, after), _difference(after, before)
             raise broken(table, f"column '{name}' was {was} and is {now_is}", **{channel_state.ALTERED: True})
 
 
@@ -329,7 +329,7 @@ def _is_same(before: SourceColumn, after: SourceColumn) -> bool:
     return before == (after if before.charset is not None else replace(after, charset=None))
 
 
-def _told(column: SourceColumn | None, other: SourceColumn | None) -> str:
+def _difference(column: SourceColumn | None, other: SourceColumn | None) -> str:
     """With what the type does not show, if the types are the same."""
     if column is None:
         return "gone"
@@ -357,8 +357,10 @@ def kept_hours(connection: Connection) -> float | None:
     """For how long the server keeps its binlog; None: until it is purged by a statement."""
     names = "'binlog_expire_logs_seconds', 'expire_logs_days', 'binlog_expire_logs_auto_purge'"
     rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-    told = {row["Variable_name"]: row["Value"] for row in rows}
-    if told.get("binlog_expire_logs_auto_purge") == "OFF":
+    found = {row["Variable_name"]: row["Value"] for row in rows}
+    if found.get("binlog_expire_logs_auto_purge") == "OFF":
         return None
-    seconds = float(told.get("binlog_expire_logs_seconds") or 0) or float(told.get("expire_logs_days") or 0) * 24 * HOUR
+    seconds = (
+        float(found.get("binlog_expire_logs_seconds") or 0) or float(found.get("expire_logs_days") or 0) * 24 * HOUR
+    )
     return seconds / HOUR or None

@@ -56,12 +56,12 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     primary = next((key.columns for key in keys if key.name == PRIMARY), ())
     places = {name: place for place, name in enumerate(primary, 1)}
     columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
-    [told] = query(
+    [row] = query(
         connection,
         "SELECT TABLE_COLLATION collation FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *table,
     ) or [{"collation": None}]
-    charset = None if told["collation"] is None else charset_of(told["collation"])
+    charset = None if row["collation"] is None else charset_of(row["collation"])
     unique = tuple(key for key in keys if key.name != PRIMARY)
     names = [column.name for column in columns]
     dependent = _zoned(rows)

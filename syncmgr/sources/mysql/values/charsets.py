@@ -191,12 +191,12 @@ def _character_by_character(value: bytes, *, charset: str, exact: bool) -> str:
 def _beyond(charset: str) -> Mapping[bytes, str]:
     """What Python's codec does not know, or reads differently from MySQL."""
     runs = {**RUNS.get(charset, {}), **PRIVATE_ROWS.get(charset, {})}
-    told = {
+    decoded = {
         (int(first, 16) + place).to_bytes(len(first) // 2, "big"): character
         for first, text in runs.items()
         for place, character in enumerate(text)
     }
-    return {**told, **_OVERRIDES.get(charset, {})}
+    return {**decoded, **_OVERRIDES.get(charset, {})}
 
 
 def _character(piece: bytes, charset: str) -> str | None:

@@ -116,10 +116,10 @@ class RowsDecoder:
         at = at + np.where(kinds >= wire.WRITE_V2, extra, 0)
         count = len(self._table.fields)
         short = count < 251
-        told = (
+        stated = (
             data[at].astype(np.int64) if short else data[at + 1].astype(np.int64) | data[at + 2].astype(np.int64) << 8
         )
-        if (told != count).any() or not (short or (data[at] == 252).all()):
+        if (stated != count).any() or not (short or (data[at] == 252).all()):
             raise MalformedEventError(f"a rows event of {self._table.label} has another column count than its table")
         at = at + (1 if short else 3)
         size = (count + 7) // 8

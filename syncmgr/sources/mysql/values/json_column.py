@@ -57,17 +57,17 @@ def texts(data: NDArray[np.uint8], start: Ints, size: Ints, valid: Bools | None)
 
     Raises MalformedEventError.
     """
-    told = np.flatnonzero(size > 0 if valid is None else valid & (size > 0))
-    if len(told) < FEW:
+    present = np.flatnonzero(size > 0 if valid is None else valid & (size > 0))
+    if len(present) < FEW:
         return _one_by_one(data, start, size, valid)
     try:
-        words = _Documents(data, start[told], size[told]).texts()
+        words = _Documents(data, start[present], size[present]).texts()
     except (_OddError, MalformedEventError, IndexError, pa.ArrowInvalid):
         return _one_by_one(data, start, size, valid)
-    if len(told) == len(start):
+    if len(present) == len(start):
         return words
-    place = np.full(len(start), len(told), np.int32)  # that of the text of an empty document
-    place[told] = np.arange(len(told))
+    place = np.full(len(start), len(present), np.int32)  # that of the text of an empty document
+    place[present] = np.arange(len(present))
     whole = pa.concat_arrays([words, pa.array([json_text.text(b"")], pa.string())])
     return whole.take(pa.array(place, mask=None if valid is None else ~valid))
 
@@ -203,8 +203,8 @@ class _Documents:
 
     def _entries(self, width: int, entry: Ints, base: Ints, doc: Ints, depth: int) -> pa.Array:
         kinds = self._data[entry]
-        told = self._read(_UNSIGNED[width], entry + 1).astype(np.int64)
-        return self._values(kinds, np.where(_INLINE[width][kinds], entry + 1, base + told), doc, depth + 1)
+        offsets = self._read(_UNSIGNED[width], entry + 1).astype(np.int64)
+        return self._values(kinds, np.where(_INLINE[width][kinds], entry + 1, base + offsets), doc, depth + 1)
 
     def _read(self, dtype: str, at: Ints) -> NDArray[Any]:
         kind = np.dtype(dtype)

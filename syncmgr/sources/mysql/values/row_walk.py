@@ -55,7 +55,7 @@ class Walk:
         self._data = data
         self._many = many
         self._nulls = np.zeros((0, 0), np.bool_)  # by bit, then by event
-        self._told_null: set[int] = set()  # the bits that some event has
+        self._null_bits: set[int] = set()  # the bits that some event has
         self._events: list[Ints] = []
         self._layouts: list[Ints] = []
         self._bitmaps: list[Ints] = []
@@ -68,14 +68,14 @@ class Walk:
         if self._many:
             self._layouts.append(np.full(len(events), layout.number))
         self._bitmaps.append(bitmap)
-        self._told_null = set()
+        self._null_bits = set()
         if len(layout.nulls):
             by_event = np.unpackbits(self._data[bitmap[:, None] + layout.nulls], axis=1, bitorder="little")
             self._nulls = np.ascontiguousarray(by_event.T).view(np.bool_)
-            self._told_null = set(np.flatnonzero(self._nulls.any(axis=1)).tolist())
+            self._null_bits = set(np.flatnonzero(self._nulls.any(axis=1)).tolist())
 
     def _null(self, bit: int) -> NDArray[np.bool_] | None:
-        return self._nulls[bit] if bit in self._told_null else None
+        return self._nulls[bit] if bit in self._null_bits else None
 
     def fixed(self, slot: Slot, at: Ints) -> Ints:
         for place, offset in slot.columns:

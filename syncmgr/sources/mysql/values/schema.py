@@ -64,15 +64,15 @@ def source_table(table: TableMap) -> SourceTable:
     return SourceTable(db=table.db, name=table.name, columns=columns)
 
 
-def without_hashes(told: SourceTable, wanted: Collection[str]) -> SourceTable:
+def without_hashes(logged: SourceTable, wanted: Collection[str]) -> SourceTable:
     """Without the columns that MariaDB has for long unique keys and never shows: new ones come before them.
 
     A wanted one is the table's own.
     """
-    columns = told.columns
+    columns = logged.columns
     while columns and HASH.fullmatch(columns[-1].name) and columns[-1].name not in wanted:
         columns = columns[:-1]
-    return replace(told, columns=columns)
+    return replace(logged, columns=columns)
 
 
 def _source_column(made: Field) -> SourceColumn:
@@ -121,11 +121,11 @@ def _word(made: Field, charset: str | None) -> str:
     return size + (of_bytes if charset == "binary" else of_text)
 
 
-def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
-    """`told` by a table map, completed by what it does not contain but is stored."""
-    known = ((column, stored.column(column.name)) for column in told.columns)
+def identified(logged: SourceTable, stored: SourceTable) -> SourceTable:
+    """`logged` by a table map, completed by what it does not contain but is stored."""
+    known = ((column, stored.column(column.name)) for column in logged.columns)
     return replace(
-        told,
+        logged,
         columns=tuple(c if of is None else _identified(c, of) for c, of in known),
         unique=stored.unique,
         generated=stored.generated,
@@ -151,8 +151,8 @@ def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTabl
     fields, more = table.fields[: len(stored.columns)], table.fields[len(stored.columns) :]
     hashes = mariadb and all(made.code == wire.LONGLONG for made in more)  # of long unique keys, which it never shows
     if len(fields) != len(stored.columns) or (more and not hashes):
-        told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
-        facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
+        listed = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
+        facts = f"the binlog has {len(table.fields)} columns ({listed}), the table {len(stored.columns)}"
         raise disagreement(table, f"{facts} ({_listed(stored)})")
     stored = replace(stored, columns=tuple(map(_with_charset, fields, stored.columns)))
     for made, column in zip(fields, stored.columns, strict=True):
@@ -165,11 +165,11 @@ def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTabl
     return stored
 
 
-def refuse_unknown(table: TableMap, told: SourceTable, stored: SourceTable) -> None:
+def refuse_unknown(table: TableMap, logged: SourceTable, stored: SourceTable) -> None:
     """Raises SOURCE_SCHEMA if a table map has an unknown column, as after an ALTER TABLE that was not logged."""
-    unknown = [c.name for c in told.columns if stored.column(c.name) is None and not HIDDEN.fullmatch(c.name)]
+    unknown = [c.name for c in logged.columns if stored.column(c.name) is None and not HIDDEN.fullmatch(c.name)]
     if unknown:
-        facts = f"the binlog has ({_listed(told)}), the job knows ({_listed(stored)})"
+        facts = f"the binlog has ({_listed(logged)}), the job knows ({_listed(stored)})"
         reason = f"{facts}: column '{unknown[0]}' came without a statement in the binlog"
         raise SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=reason)
 
@@ -197,9 +197,9 @@ def _contradiction(made: Field, column: SourceColumn) -> str:
     if made.unsigned is not None and made.code in NUMERIC and made.unsigned != column.unsigned:
         return "says " + ("unsigned" if made.unsigned else "signed")
     if made.collation is not None and made.code in CHARACTER:
-        told = CHARSET_OF.get(made.collation)
-        if told != (column.charset or "binary"):
-            return f"says charset {told}"
+        logged = CHARSET_OF.get(made.collation)
+        if logged != (column.charset or "binary"):
+            return f"says charset {logged}"
     return _size_contradiction(made, column)
 
 

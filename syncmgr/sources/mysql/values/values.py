@@ -176,10 +176,10 @@ def _padded(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 
 def _identifier(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
-    told = _padded(column, field, cells).to_pylist()
-    bad = np.array([value is not None and identifier.is_unclear(column.type, value) for value in told], np.bool_)
-    valid = cells.holding(bad, lambda i: told[i].hex(), identifier.UNCLEAR)
-    kept = told if valid is None else [value if good else None for value, good in zip(told, valid, strict=True)]
+    values = _padded(column, field, cells).to_pylist()
+    bad = np.array([value is not None and identifier.is_unclear(column.type, value) for value in values], np.bool_)
+    valid = cells.holding(bad, lambda i: values[i].hex(), identifier.UNCLEAR)
+    kept = values if valid is None else [value if good else None for value, good in zip(values, valid, strict=True)]
     return pa.array([None if value is None else identifier.text(column.type, value) for value in kept], pa.string())
 
 
@@ -189,10 +189,10 @@ def _inflated(cells: Cells) -> Cells:
     size = sum(inflated_size(value) for value in stored if value)
     if size > MOST_INFLATED:
         raise OversizeError(f"a batch with {size} bytes in a COMPRESSED column; {MOST_INFLATED} are taken")
-    told = [inflated_column(value) if value else value for value in stored]
-    whole = pa.array(told, pa.binary()).fill_null(b"")
-    offsets = np.frombuffer(whole.buffers()[1], np.int32)[: len(told) + 1].astype(np.int64)
-    data = np.frombuffer(b"".join(value or b"" for value in told) + bytes(PADDING), np.uint8)
+    inflated = [inflated_column(value) if value else value for value in stored]
+    whole = pa.array(inflated, pa.binary()).fill_null(b"")
+    offsets = np.frombuffer(whole.buffers()[1], np.int32)[: len(inflated) + 1].astype(np.int64)
+    data = np.frombuffer(b"".join(value or b"" for value in inflated) + bytes(PADDING), np.uint8)
     return replace(cells, data=data, start=offsets[:-1], size=np.diff(offsets))
 
 

@@ -68,8 +68,8 @@ def met(server: MysqlServer, db: str, statements: list[str]) -> tuple[ChannelDes
             until(lambda: reader.get() and reader.batches[-1].ddl)
             ddl = reader.batches[-1].ddl
             assert ddl is not None
-            assert ddl.said is not None
-            said.append(ddl.said)
+            assert ddl.followable is not None
+            said.append(ddl.followable)
             reader.source.follow([worker(channel)])
     return channel, said
 

@@ -49,9 +49,9 @@ def became(server: MysqlServer, db: str, *texts: str) -> str:
         for ddl in statements(reader, latest(server)):
             if ddl is None:
                 return done
-            assert ddl.said is not None
+            assert ddl.followable is not None
             try:
-                step = plan_ddl(ddl.said, [channel], rules)
+                step = plan_ddl(ddl.followable, [channel], rules)
             except SyncError as error:
                 return str(error)
             channel = step.channels.get(channel.token, channel)

@@ -150,7 +150,7 @@ def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -
         )
         any_server.run(f"ALTER TABLE {db}.t ADD x DATETIME DEFAULT NOW()")
         reader.until(latest(any_server))
-        first, second = (batch.ddl.said for batch in reader.batches if batch.ddl)
+        first, second = (batch.ddl.followable for batch in reader.batches if batch.ddl)
     assert first is not None
     assert second is not None
     assert (first.db, first.text) == (db, 'ALTER TABLE "t" ADD "w" DATETIME(6) DEFAULT NOW(6)')
@@ -179,8 +179,8 @@ def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db
         until(lambda: reader.get() and reader.batches[-1].ddl)
         ddl = reader.batches[-1].ddl
         assert ddl is not None
-        assert ddl.said is not None
-        parsed = read(ddl.said.text, "", ddl.said.modes)
+        assert ddl.followable is not None
+        parsed = read(ddl.followable.text, "", ddl.followable.modes)
         assert isinstance(parsed, AlterTable)
         reader.source.follow([channel_of(altered(known.tables[0], parsed.clauses).table)])
         reader.until(latest(any_server))
@@ -205,8 +205,8 @@ def test_the_hidden_column_of_a_long_key_has_no_place(any_server: MysqlServer, d
             until(lambda: reader.get() and reader.batches[-1].ddl)
             ddl = reader.batches[-1].ddl
             assert ddl is not None
-            assert ddl.said is not None
-            said = ddl.said
+            assert ddl.followable is not None
+            said = ddl.followable
             parsed = read(said.text, "", said.modes)
             assert isinstance(parsed, AlterTable)
             told = said.seen[db, "u"]
@@ -320,7 +320,7 @@ def test_a_table_that_comes_is_told(any_server: MysqlServer, db: str) -> None:
         reader.until(latest(any_server))
         met = [batch.ddl for batch in reader.batches if batch.ddl]
         assert [ddl.table[1] for ddl in met] == ["t", "v", "u"]
-        assert all(ddl.said is not None and ddl.behind is not None for ddl in met)
+        assert all(ddl.followable is not None and ddl.behind is not None for ddl in met)
 
 
 def test_a_table_that_was_created_unlogged_is_told_once(any_server: MysqlServer, db: str) -> None:
@@ -467,7 +467,7 @@ def test_what_a_session_makes_of_a_timestamp_is_told(any_server: MysqlServer, db
             f"ALTER TABLE {db}.t ADD c TIMESTAMP",
         )
         reader.until(latest(any_server))
-        [said] = [batch.ddl.said for batch in reader.batches if batch.ddl]
+        [said] = [batch.ddl.followable for batch in reader.batches if batch.ddl]
     assert said is not None
     assert said.modes.dates_nulls is (explicit == "OFF")
     statement = read(said.text, said.db, said.modes)

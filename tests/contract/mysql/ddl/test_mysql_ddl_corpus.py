@@ -93,9 +93,9 @@ class Followed:
 
     def met(self, ddl: Ddl) -> Iterator[str]:
         """What is not as the server has it after the statement."""
-        assert ddl.said is not None
-        done = self.run.done.pop(ddl.said.moment.at)
-        yield from self._unheeded(ddl.said.moment.at)
+        assert ddl.followable is not None
+        done = self.run.done.pop(ddl.followable.moment.at)
+        yield from self._unheeded(ddl.followable.moment.at)
         assert self.channel is not None
         self.before, self.last, self.step = self.channel.source, done, None
         before = self.channel
@@ -103,7 +103,7 @@ class Followed:
         rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: describe)
         wanted = done.statement.stop(self.flavour, self.version)
         try:
-            self.step = plan_ddl(ddl.said, [before], rules)
+            self.step = plan_ddl(ddl.followable, [before], rules)
         except SyncError as error:
             reason = str(error.context["reason"])
             if wanted is None or wanted.reason not in reason:

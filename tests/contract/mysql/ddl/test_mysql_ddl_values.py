@@ -453,10 +453,10 @@ def seen(server: MysqlServer, db: str, cases: Mapping[str, Case]) -> Iterator[tu
             until(lambda: reader.get() and reader.batches[-1].ddl)
             ddl = reader.batches[-1].ddl
             assert ddl is not None
-            assert ddl.said is not None
+            assert ddl.followable is not None
             name = ddl.table[1]
-            outcomes[name] = outcome(ddl.said, tables[name])
-            channels[name] = read_as(made(ddl.said, tables[name]))
+            outcomes[name] = outcome(ddl.followable, tables[name])
+            channels[name] = read_as(made(ddl.followable, tables[name]))
             reader.source.follow(list(channels.values()))
         reader.until(latest(server))
         for after in facts(server, names).tables:
@@ -565,7 +565,7 @@ def test_labels_that_keep_their_bytes_pause(any_server: MysqlServer, before: str
         with reading(any_server, wanted, known.start, options=QUICK) as reader:
             any_server.run(*statements(f"{db}.t", case))
             until(lambda: reader.get() and reader.batches[-1].ddl)
-            [said] = [batch.ddl.said for batch in reader.batches if batch.ddl]
+            [said] = [batch.ddl.followable for batch in reader.batches if batch.ddl]
             reason = outcome(said, known.tables[0])
             assert f"becomes enum with the bytes of its labels in {now}, which may change its values" in str(reason)
 

@@ -67,8 +67,8 @@ def test_rows_are_read_whatever_a_statement_calls_their_table(
         for ddl in statements(reader, latest(server)):
             if ddl is None:
                 break
-            assert ddl.said is not None
-            channel = plan_ddl(ddl.said, [channel], rules).channels.get(channel.token, channel)
+            assert ddl.followable is not None
+            channel = plan_ddl(ddl.followable, [channel], rules).channels.get(channel.token, channel)
             reader.source.follow([worker(channel)])
     assert (channel.source.db, channel.source.name) == (db, table.lower() if table.isascii() else table)
     assert [row["id"] for batch in reader.batches for each in batch.changes for row in each.decode().to_pylist()] == [2]

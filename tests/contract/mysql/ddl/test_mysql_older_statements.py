@@ -51,9 +51,9 @@ def outcome(server: MysqlServer, db: str, *texts: str, again: bool = False, by: 
             for ddl in statements(reader, end):
                 if ddl is None:
                     return ""
-                assert ddl.said is not None
+                assert ddl.followable is not None
                 try:
-                    plan_ddl(ddl.said, [channel], rules)
+                    plan_ddl(ddl.followable, [channel], rules)
                 except SyncError as error:
                     return str(error)
                 assert ddl.behind is not None
@@ -123,8 +123,8 @@ def test_an_older_table_of_the_name_leaves_the_columns_alone(any_server: MysqlSe
         for ddl in statements(reader, end):
             if ddl is None:
                 break
-            assert ddl.said is not None
-            step = plan_ddl(ddl.said, [channel], rules)
+            assert ddl.followable is not None
+            step = plan_ddl(ddl.followable, [channel], rules)
             changes += step.changes.get(channel.token, ())
             channel = step.channels.get(channel.token, channel)
             reader.source.follow([replace(worker(channel), known_at=known.known_at)])

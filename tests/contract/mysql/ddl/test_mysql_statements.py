@@ -603,8 +603,8 @@ def met(reader: Reader) -> DdlStatement:
     until(lambda: reader.get() and reader.batches[-1].ddl)
     ddl = reader.batches[-1].ddl
     assert ddl is not None
-    assert ddl.said is not None
-    return ddl.said
+    assert ddl.followable is not None
+    return ddl.followable
 
 
 def test_a_rename_of_both_kinds_of_tables_is_followed_by_half(mariadb_server: MysqlServer) -> None:
@@ -619,8 +619,8 @@ def test_a_rename_of_both_kinds_of_tables_is_followed_by_half(mariadb_server: My
             until(lambda: reader.get() and reader.batches[-1].ddl)
             met = reader.batches[-1].ddl
             assert met is not None
-            assert met.said is not None
-            assert met.said.own == {(db, "t")}
+            assert met.followable is not None
+            assert met.followable.own == {(db, "t")}
             assert (db, "w") in {tuple(row) for row in mariadb_server.run(RENAMED.format(db=db))}
 
 

@@ -19,13 +19,13 @@ from syncmgr.job.objects.surroundings import (
     Known,
     Unasked,
     own_tables,
-    told,
+    with_answers,
 )
 from syncmgr.job.position import Position
 
 ASKED = 100
 OBJECTS = (("d", "o"), ("e", "o"), ("d", "w"))
-EVERY = told(
+EVERY = with_answers(
     Known(),
     Answers(
         at=ASKED,
@@ -70,7 +70,7 @@ def test_what_came_after_the_answer_ends_it(statement: str, tables: list[str]) -
 def test_functions_end_as_tables_do() -> None:
     """By statements about functions alone, since a table may have the name of one; a database takes all with it."""
     answers = Answers(at=ASKED, account="", shapes={}, triggers={}, functions={("d", "f"): Hidden()})
-    known = told(Known(), answers)
+    known = with_answers(Known(), answers)
     for statement in ("DROP FUNCTION f", "CREATE OR REPLACE FUNCTION d.F() RETURNS INT RETURN 1", "DROP DATABASE d"):
         assert after(known, statement, "d", ORDINARY, Place(at=ASKED)) == Late(tables=(("d", "f"),))
         left = after(known, statement, "d", ORDINARY, Place(at=ASKED + 1))
@@ -243,7 +243,7 @@ def test_nothing_of_another_database_was_asked_too_late() -> None:
             assert {table: found.facts[table] for table in OBJECTS} == EVERY.facts
 
 
-READ = told(Known(), Answers(at=ASKED, account="", shapes=dict.fromkeys(OBJECTS, BaseTable()), triggers={}))
+READ = with_answers(Known(), Answers(at=ASKED, account="", shapes=dict.fromkeys(OBJECTS, BaseTable()), triggers={}))
 
 
 @pytest.mark.parametrize("statement", ["DROP TABLE o", "DROP TABLE IF EXISTS o, w", "ALTER TABLE o DROP FOREIGN KEY f"])
@@ -260,7 +260,7 @@ def test_a_base_table_that_was_only_read_led_nowhere(statement: str) -> None:
 def test_a_foreign_key_that_may_have_led_to_a_synced_table_counts() -> None:
     """Whose parents are only looked at: they may have been others."""
     shapes = {("d", "t"): BaseTable(parents=frozenset({("d", "o")})), ("d", "o"): BaseTable()}
-    known = told(Known(), Answers(at=ASKED, account="", shapes=shapes, triggers={}))
+    known = with_answers(Known(), Answers(at=ASKED, account="", shapes=shapes, triggers={}))
     place = Place(at=ASKED)
     assert isinstance(after(known, "ALTER TABLE o DROP FOREIGN KEY f", "d", ORDINARY, place, [("d", "t")]), Late)
     assert isinstance(after(known, "ALTER TABLE o DROP FOREIGN KEY f", "d", ORDINARY, place, [("d", "u")]), Known)
@@ -270,7 +270,7 @@ def test_a_parent_that_is_renamed_is_its_childs_under_the_new_name() -> None:
     """The server keeps the foreign key, which the child's text would now tell otherwise."""
     shapes = {("d", "t"): BaseTable(parents=frozenset({("d", "top")})), ("d", "top"): BaseTable()}
     shapes[("d", "root")] = BaseTable()
-    known = told(Known(), Answers(at=ASKED, account="", shapes=shapes, triggers={("d", "root"): ()}))
+    known = with_answers(Known(), Answers(at=ASKED, account="", shapes=shapes, triggers={("d", "root"): ()}))
     for statement in ("RENAME TABLE top TO root", "ALTER TABLE top RENAME TO root"):
         found = after(known, statement, "d", ORDINARY, Place(at=ASKED + 1))
         assert isinstance(found, Known)
@@ -281,7 +281,7 @@ def test_the_binlog_tells_what_the_seconds_do_not() -> None:
     """A statement of the same second that stands behind the end of the binlog, as it was after the answer."""
     asked_by = Position(file="binlog.000001", offset=500, server="s")
     answers = Answers(at=ASKED, account="", shapes={("d", "o"): BaseTable()}, triggers={("d", "o"): ()}, by=asked_by)
-    known = told(Known(), answers)
+    known = with_answers(Known(), answers)
     for offset, late in ((499, True), (500, False), (900, False)):
         before = replace(asked_by, offset=offset)
         found = after(known, "DROP TABLE o", "d", ORDINARY, Place(at=ASKED, before=before))
@@ -308,7 +308,7 @@ def test_a_temporary_table_is_its_sessions_own() -> None:
     made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, session=(1, 5)))
     assert isinstance(made, Known)
     gone = Answers(at=9, account="", shapes={("d", "s"): Gone()}, triggers={("d", "s"): ()})
-    made = told(made, gone)
+    made = with_answers(made, gone)
     insert = "INSERT INTO s VALUES (1)"
     assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, (1, 5))) is None
     assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, (2, 5))) is not None
@@ -405,7 +405,7 @@ def test_what_was_never_asked_before_is_taken_away(statements: list[str]) -> Non
 def test_an_answer_that_is_given_again_is_known() -> None:
     """It was given before the statement that takes its table away, and so was every earlier one about it."""
     later = Answers(at=ASKED + 1, account="", shapes={("d", "x"): BaseTable()}, triggers={("d", "x"): ()})
-    known = replace(told(AGO, later), forgotten=ASKED + 9)
+    known = replace(with_answers(AGO, later), forgotten=ASKED + 9)
     assert isinstance(after(known, "DROP TABLE x", "d", ORDINARY, Place(at=ASKED + 2)), Known)
     assert after(known, "DROP TABLE x", "d", ORDINARY, Place(at=ASKED + 1)) == Late(tables=(("d", "x"),))
     assert after(known, "DROP TABLE x, y", "d", ORDINARY, Place(at=ASKED + 2)) == Late(tables=())

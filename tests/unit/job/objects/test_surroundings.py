@@ -20,8 +20,8 @@ from syncmgr.job.objects.surroundings import (
     shape,
     shows_functions,
     shows_triggers,
-    told,
     trigger,
+    with_answers,
 )
 
 SYNCED = (("d", "t"), ("d", "u"))
@@ -40,7 +40,7 @@ def known(
     }
     of = {("d", name): each for name, each in (triggers or dict.fromkeys(shapes, ())).items()}
     does = {("d", name): runs(each) if isinstance(each, str) else each for name, each in (functions or {}).items()}
-    return told(Known(), Answers(at=7, account="'r'@'%'", shapes=made, triggers=of, functions=does))
+    return with_answers(Known(), Answers(at=7, account="'r'@'%'", shapes=made, triggers=of, functions=does))
 
 
 def runs(body: str) -> Function:

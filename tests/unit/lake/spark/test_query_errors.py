@@ -5,7 +5,14 @@ import time
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.lake.spark.query_errors import LONGEST_HEAD, LONGEST_TAIL, identifier, query_error, short, told
+from syncmgr.lake.spark.query_errors import (
+    LONGEST_HEAD,
+    LONGEST_TAIL,
+    condition_and_message,
+    identifier,
+    query_error,
+    short,
+)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,7 @@ def test_query_errors(text: str, parameters: dict[str, str], db: str | None, cod
 def test_the_last_condition_is_the_cause() -> None:
     """Of a chain of errors the innermost tells what happened."""
     text = "[FAILED_READ_FILE] file x SQLSTATE: KD001\nCaused by: [CAST_OVERFLOW] too big SQLSTATE: 22003"
-    assert told(text) == ("CAST_OVERFLOW", "too big")
+    assert condition_and_message(text) == ("CAST_OVERFLOW", "too big")
 
 
 def test_identifiers() -> None:
@@ -173,5 +180,5 @@ def test_a_long_message_keeps_its_ends() -> None:
     assert short(text).startswith("[CAST_INVALID_INPUT] xxx")
     assert short(text).endswith("xxx SQLSTATE: 22018")
     assert len(short(text)) == LONGEST_HEAD + LONGEST_TAIL + 3
-    assert told(text)[0] == "CAST_INVALID_INPUT"
+    assert condition_and_message(text)[0] == "CAST_INVALID_INPUT"
     assert short("short") == "short"

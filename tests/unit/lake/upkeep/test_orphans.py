@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncmgr.lake.upkeep.orphans import overlap, sharing, told_places
+from syncmgr.lake.upkeep.orphans import configured_places, overlap, sharing
 
 HERE = "file:///lake/db/t-1"
 
@@ -47,4 +47,4 @@ def test_places_that_properties_name() -> None:
         "write.object-storage.path": "/c",
         "write.folder-storage.path": "/d",
     }
-    assert told_places({"write.format.default": "parquet", **paths, "their.path": "/e"}) == list(paths.values())
+    assert configured_places({"write.format.default": "parquet", **paths, "their.path": "/e"}) == list(paths.values())

@@ -21,7 +21,7 @@ def test_what_was_so_before_is_not_told_after_what_is_so_now() -> None:
         return found
 
     health = Health(told.append, standstill)
-    stopping = threading.Thread(target=health.tell, args=(None,))
+    stopping = threading.Thread(target=health.report, args=(None,))
     health.heard()
     stopping.join(HANG_SECOND)
     assert told == [None, STOPPED]

@@ -238,7 +238,9 @@ def test_a_ddl_ends_the_epoch_before_it(bench: Bench, *, survive: bool) -> None:
 def test_a_ddl_that_is_followed_has_an_epoch_of_its_own(bench: Bench) -> None:
     """The rows before it are sent first; those behind it go to the channels that the frontend answers with."""
     said = DdlStatement(text="RENAME", db="shop", modes=Modes(), moment=Moment(at=0))
-    ddl = Ddl(table=("shop", "orders"), statement="RENAME", rows_survive=False, said=said, behind=Position(offset=103))
+    ddl = Ddl(
+        table=("shop", "orders"), statement="RENAME", rows_survive=False, followable=said, behind=Position(offset=103)
+    )
     after = make_batch(
         GivenChanges(((ChangeKind.INSERT, 3, 1),), table=("shop", "purchases")), end=Position(offset=104)
     )

@@ -81,7 +81,7 @@ class FakeChanges:
         self.table = table
         self.values = [packet.row_change(part).ddlSchemaName for part in parts]
         self.altered = altered
-        self.told: SourceTable | None = None
+        self.learned: SourceTable | None = None
 
     def decode(self, _unheld: object = None, **_which: bool) -> pa.Table:
         raise NotImplementedError

@@ -125,12 +125,12 @@ def test_what_is_torn_stays_where_it_was_while_nothing_comes(monkeypatch: pytest
     nothing = [NOTHING] * SILENT_GETS
     deliveries = (Delivery(1, tuple(entries[:3])), *nothing, LOST, *nothing, *nothing, Delivery(1, tuple(entries)))
     source, _ = reading(monkeypatch, *deliveries, options=IN_PARTS)
-    told = []
+    received = []
     for _ in range(len(deliveries) + SILENT_GETS):
         batch = source.get(0)
         if batch is not None:
-            told.append(batch)
+            received.append(batch)
             if batch.end is not None:
                 source.ack(batch.end)
-    assert [value[:1] for value in values(told)] == ["a", "x", "c"], "each once"
-    assert {batch.end.file for batch in told if batch.end is not None} == {log.file}
+    assert [value[:1] for value in values(received)] == ["a", "x", "c"], "each once"
+    assert {batch.end.file for batch in received if batch.end is not None} == {log.file}

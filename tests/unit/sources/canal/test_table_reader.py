@@ -53,7 +53,7 @@ def test_what_was_done_before_the_first_rows_is_known_in_the_next_life() -> None
     table = LearnedTable(wanted, time_zone="UTC", address="canal")
     first = table.changes([], altered("ALTER TABLE t ADD COLUMN c INT"))
     first.decode()
-    assert first.told == Reshaped(added=True)
+    assert first.learned == Reshaped(added=True)
     again = LearnedTable(replace(wanted, reshaped=Reshaped(added=True)), time_zone="UTC", address="canal")
     with pytest.raises(SyncError, match="changed places before the first rows"):
         again.changes([], altered("ALTER TABLE t DROP COLUMN a")).decode()

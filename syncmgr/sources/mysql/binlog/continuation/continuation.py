@@ -82,8 +82,8 @@ class Continuation:
 
     def _refuse_gap(self, read: GtidSet) -> None:
         """The server itself compares only the GTIDs with its own uuid: of any others it would leave out rows."""
-        told = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
-        reason = why_not_resumable(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
+        gtids = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
+        reason = why_not_resumable(read, GtidSet.parse(gtids["executed"]), GtidSet.parse(gtids["purged"]))
         if reason is not None:
             raise self._position_lost(reason)
 

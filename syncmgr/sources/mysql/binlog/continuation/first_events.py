@@ -54,11 +54,11 @@ def made_at(stream: Stream, timeout: float) -> int:
 
 def place_before(connection: Connection, last: LastRead, *, mariadb: bool) -> Position | None:
     """From where the server sends that transaction first; None: it has purged it, or sends nothing that fits."""
-    told = query(connection, MARIADB_HAS if mariadb else MYSQL_HAS)[0]
-    executed, wanted = parse_gtids(told["executed"]), parse_gtids(last.gtid)
+    gtids = query(connection, MARIADB_HAS if mariadb else MYSQL_HAS)[0]
+    executed, wanted = parse_gtids(gtids["executed"]), parse_gtids(last.gtid)
     if isinstance(executed, MariadbGtids) is not mariadb or isinstance(wanted, MariadbGtids) is not mariadb:
         return None
-    purged = parse_gtids(told["purged"])
+    purged = parse_gtids(gtids["purged"])
     if isinstance(purged, GtidSet) and isinstance(wanted, GtidSet) and purged.contains(wanted):
         return None
     return Position(gtids=str(last.place_before(executed)))

@@ -41,9 +41,9 @@ def _committed(event: memoryview) -> tuple[int, int]:
     """Here and at the first server, in microseconds; (0, 0) if not stated."""
     if len(event) < COMMITTED_AT.stop or event[LOGICAL_CLOCK] != HAS_LOGICAL_CLOCK:
         return 0, 0
-    told = int.from_bytes(event[COMMITTED_AT], "little")
-    here = told & COMMITTED_AT_BITS
-    if told == here:
+    committed = int.from_bytes(event[COMMITTED_AT], "little")
+    here = committed & COMMITTED_AT_BITS
+    if committed == here:
         return here, here
     return here, int.from_bytes(event[FIRST_COMMITTED_AT], "little")
 

@@ -124,8 +124,8 @@ class Transactions:
         self._waiting.end_transaction()
         self.coordinates.end_transaction()
         self.moved = True
-        told = float(int.from_bytes(data[start : start + 4], "little"))
-        self.source_time = min(told, self.open.committed_at or told)  # a session may have set its time ahead
+        logged_at = float(int.from_bytes(data[start : start + 4], "little"))
+        self.source_time = min(logged_at, self.open.committed_at or logged_at)  # a session may have set its time ahead
         self.first_time = self.first_time or self.source_time
         self._none()
 

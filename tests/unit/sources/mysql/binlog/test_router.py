@@ -278,8 +278,8 @@ def following(begun: Begun | None, *told: bytes) -> Router:
 def doubt(router: Router) -> bool:
     met = router.take().ddl
     assert met is not None
-    assert met.said is not None
-    return met.said.doubtful
+    assert met.followable is not None
+    return met.followable.doubtful
 
 
 @pytest.mark.parametrize(("table", "stops"), [("t", True), ("x", False)])
