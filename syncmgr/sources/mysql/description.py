@@ -266,7 +266,7 @@ def described(properties: Mapping[str, str]) -> MysqlDescription:
     made = MysqlDescription(
         host=host,
         port=port,
-        user=values["mysql.user"],
+        user=given("mysql.user", values),
         password=values["mysql.password"],
         server_id=whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
         ssl=ssl,

@@ -43,6 +43,10 @@ def test_a_source_has_defaults() -> None:
             "Property 'unlogged_cascades' cannot be 'yes': it must be one of refuse",
         ),
         ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
+        (
+            {"mysql.user": ""},
+            "Property 'mysql.user' cannot be '': it must not be empty",
+        ),  # PyMySQL would log in as the frontend's own user
         ({"snapshot.host": "a,b"}, "Property 'snapshot.host' cannot be 'a,b': it must be a host, or host:port"),
         (
             {"snapshot.host": "a", "start": "latest"},
