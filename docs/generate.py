@@ -14,6 +14,7 @@ from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from mysqlselect.functions.table import GROUPS
 from syncmgr.config import settings
 from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.errors import Code
@@ -46,6 +47,12 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
     return "".join(f"| {line} |\n" for line in lines)
+
+
+def _mysql_functions() -> str:
+    """Of a SELECT."""
+    rows = ((group, ", ".join(f"`{name}`" for name in sorted(functions))) for group, functions in GROUPS.items())
+    return _table(("About", "Functions"), rows)
 
 
 def _settings() -> str:
@@ -283,6 +290,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "layers": _layers,
     "states": _states,
     "channel_states": _channel_states,
+    "mysql-functions": _mysql_functions,
     "types": _types,
     "statements": _statements,
     "clients": _clients,

@@ -71,6 +71,10 @@ def log_target(value: Value) -> str | None:
     return None if value in {"file", "stderr"} else "it must be file or stderr"
 
 
+def sql_dialect(value: Value) -> str | None:
+    return None if value in {"mysql", "spark"} else "it must be mysql or spark"
+
+
 def webhook(value: Value) -> str | None:
     text = str(value)
     if not text or (text.startswith(("https://", "http://")) and text.isascii() and not _NO_URL.search(text)):

@@ -6,7 +6,7 @@ Must not know: the other rows, who uses a value.
 
 from typing import Final
 
-from syncmgr.config.checks import Setting, at_least, between, switch
+from syncmgr.config.checks import Setting, at_least, between, sql_dialect, switch
 
 MiB: Final = 1024 * 1024
 CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
@@ -144,6 +144,14 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "Maximum disk space of all queries of information_schema at one time, in the folder for temporary files, for "
         "rows that they sort and group. Above it, the query that wrote the most is ended.",
         at_least(64 * MiB),
+    ),
+    Setting(
+        "sql_dialect",
+        "mysql",
+        "mysql or spark",
+        "In whose words the SELECTs of a session are that does not SET sql_dialect itself: mysql: they mean what they "
+        "mean to MySQL; spark: they are for Spark, as typed.",
+        sql_dialect,
     ),
     Setting(
         "query_nice",

@@ -91,6 +91,7 @@ class Connection:
         client.answers.capabilities = hello.capabilities & OFFERED.value
         client.speak(by_collation(hello.collation))
         try:
+            session.greeted(hello.attributes)
             if hello.db:
                 await session.use(hello.db)
         except SyncError as error:
@@ -211,6 +212,7 @@ class Connection:
         await plain.forget(client, session)
         client.user, client.db = hello.user, None
         client.speak(by_collation(hello.collation))
+        session.greeted(hello.attributes)
         if hello.db:
             await session.use(hello.db)
         client.answers.put_ok()

@@ -32,6 +32,8 @@ class Limits:
     max_query_second: float = 3600
     #: what all queries of metadata may use on the disk
     question_spill: int = 1024 * MiB
+    #: of a SELECT, where its session names none
+    dialect: str = "mysql"
     #: of a packet before login
     login_packet: int = 64 * KiB
     #: prepared statements of a connection

@@ -66,6 +66,7 @@ def console_limits(settings: Settings, files: int) -> console.Limits:
         max_connection_bytes=settings.number("max_connection_bytes"),
         max_console_bytes=settings.number("max_console_bytes"),
         question_spill=settings.number("question_spill_bytes"),
+        dialect=settings.text("sql_dialect"),
         max_logins=settings.number("max_logins"),
         max_logins_per_address=settings.number("max_logins_per_address"),
         reserved_connections=settings.number("reserved_connections"),

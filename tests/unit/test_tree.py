@@ -76,7 +76,7 @@ def attributes(of: ast.ClassDef) -> set[str]:
 
 # Frozen values, a field for each column, property or setting that they stand for.
 RECORDS = {
-    "syncmgr/console/limits.py:Limits": 27,
+    "syncmgr/console/limits.py:Limits": 28,
     "syncmgr/job/channel/description.py:ChannelDescription": 20,
     "syncmgr/sources/mysql/description.py:MysqlDescription": 17,
     "syncmgr/job/snapshot/chunk_rows.py:ChunkRows": 16,

@@ -14,7 +14,7 @@ from syncsql.statements.filter import EVERY_ROW, Filter, Limit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Select:
-    """SELECT|WITH|VALUES ...; goes to Spark as typed."""
+    """SELECT|WITH|VALUES ...; kept as typed."""
 
     text: str
 

@@ -4,7 +4,7 @@ Owns: the interface of a session to the commands of the protocol.
 Must not know: statements, jobs, the lake, who implements it.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
 from syncmgr.console.commands.running import Interrupt
@@ -15,6 +15,7 @@ from syncmgr.errors import SyncError
 class Session(Protocol):
     """What runs the statements of one connection. Every method may raise SyncError."""
 
+    def greeted(self, attributes: Mapping[str, str]) -> None: ...
     async def use(self, db: str) -> None: ...
 
     def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:

@@ -5,7 +5,7 @@ Must not know: packets; what a statement does.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from typing import TypeVar
 
 from syncmgr.console.audit.announcing import CHANGES_NOTHING, Asking, announce
@@ -30,6 +30,7 @@ from syncmgr.console.statements.hints import (
 )
 from syncmgr.console.statements.nearest import with_nearest
 from syncmgr.console.statements.show import metadata, show
+from syncmgr.console.statements.variables import DIALECT
 from syncmgr.console.wire.placeholders import placeholders
 from syncmgr.console.wire.results import Column, Done, Result, Rows
 from syncmgr.console.workers import Workers
@@ -60,6 +61,11 @@ class StatementSession:
     async def use(self, db: str) -> None:
         """Raises UNKNOWN_DATABASE."""
         await self._with_nearest(self._context.use(db))
+
+    def greeted(self, attributes: Mapping[str, str]) -> None:
+        """Of the connection: one may name the dialect of its SELECTs. Raises WRONG_VALUE."""
+        if DIALECT in attributes:
+            self._context.variables.set(DIALECT, attributes[DIALECT])
 
     async def _with_nearest(self, asked: Awaitable[T]) -> T:
         """The error about a name that does not exist suggests the one that may have been meant."""

@@ -23,6 +23,9 @@ OFF: Final = "OFF"
 LONGEST: Final = 1024  # characters of a value
 _TRUTH: Final = {"1": ON, "ON": ON, "TRUE": ON, "0": OFF, "OFF": OFF, "FALSE": OFF}
 _COLLATION: Final = "utf8mb4_0900_ai_ci"
+MYSQL: Final = "mysql"
+SPARK: Final = "spark"
+DIALECT: Final = "sql_dialect"  # of SELECT
 
 _DEFAULTS: Final[Mapping[str, Value]] = {
     "auto_increment_increment": 1,
@@ -84,6 +87,7 @@ _DEFAULTS: Final[Mapping[str, Value]] = {
     "show_old_temporals": OFF,
     "skip_show_database": OFF,
     "sql_auto_is_null": OFF,
+    DIALECT: MYSQL,
     "sql_mode": "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES",
     "sql_notes": ON,
     "sql_quote_show_create": ON,
@@ -152,6 +156,7 @@ class Variables:
             "net_read_timeout": int(limits.read_timeout),
             "net_write_timeout": int(limits.write_timeout),
             "port": port,
+            DIALECT: limits.dialect,
             "wait_timeout": int(limits.wait_timeout),
         }
         self._values: dict[str, Value] = {}
@@ -194,6 +199,11 @@ class Variables:
         return most if most < ALL_ROWS else None
 
     @property
+    def dialect(self) -> str:
+        """MYSQL or SPARK: in whose words a SELECT is."""
+        return str(self[DIALECT])
+
+    @property
     def time_zone(self) -> str:
         return str(self["time_zone"])
 
@@ -225,4 +235,12 @@ def _converted(name: str, text: str, default: Value) -> Value:
         if text.upper() not in _TRUTH:
             raise SyncError(Code.WRONG_VALUE, name=name, value=text)
         return _TRUTH[text.upper()]
+    if name == DIALECT:
+        return _dialect(text)
     return time_zone.zone(text) if name == "time_zone" else text
+
+
+def _dialect(text: str) -> str:
+    if text.lower() not in {MYSQL, SPARK}:
+        raise SyncError(Code.WRONG_VALUE, name=DIALECT, value=text)
+    return text.lower()

@@ -61,7 +61,7 @@ def column(name: str, spark_type: str, *, nullable: bool) -> Column:
 def conversion(spark_type: str) -> Convert | None:
     """The conversion of a type's values before they are sent; None: none."""
     if spark_type == "float":
-        return lambda value: str(np.float32(value))  # type: ignore[arg-type]  # a float, says its type
+        return lambda value: text_of(float(str(np.float32(value))))  # type: ignore[arg-type]  # a float, says its type
     if _NESTED.fullmatch(spark_type):
         return _json
     return None

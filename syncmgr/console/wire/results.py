@@ -5,9 +5,10 @@ Must not know: which statement made a result, sockets.
 """
 
 import datetime as dt
+import math
 import struct
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
@@ -18,6 +19,7 @@ from syncmgr.console.wire.protocol import FieldFlag, FieldType
 
 Row = Sequence[object]
 Pack = Callable[[object], bytes]
+FIXED_DIGITS: Final = 15  # of a DOUBLE: larger and smaller ones have an exponent
 NOT_FIXED: Final = 31  # decimals of a number whose scale is not fixed
 
 _WIDTHS: Final = {
@@ -73,6 +75,14 @@ class Rows:
 Result = Done | Rows
 
 
+def named(rows: Rows, names: Sequence[str]) -> Rows:
+    """With these names of its columns; no names: with its own."""
+    if len(names) != len(rows.columns):
+        return rows
+    columns = tuple(replace(column, name=name) for column, name in zip(rows.columns, names, strict=True))
+    return replace(rows, columns=columns)
+
+
 @lru_cache(1024)  # a short answer is mostly these
 def column_definition(column: Column, charset: Charset) -> bytes:
     is_number = column.type in _WIDTHS
@@ -106,12 +116,26 @@ def text_of(value: object) -> str:
             return str(value)
         case Decimal():
             return format(value, "f")
+        case float():
+            return _double(value)
         case dt.datetime():
             return value.replace(tzinfo=None).isoformat(" ")
         case dt.timedelta():
             return _duration(value)
         case _:
             return str(value)
+
+
+def _double(value: float) -> str:
+    """With its shortest digits; with an exponent from 1e15 on, and below 1e-15."""
+    shortest = repr(value)
+    if not math.isfinite(value) or value == 0:
+        return shortest.removesuffix(".0")
+    number = Decimal(shortest).normalize()
+    if -FIXED_DIGITS < number.adjusted() < FIXED_DIGITS:
+        return format(number, "f")
+    digits, _, exponent = f"{number:e}".partition("e")
+    return f"{digits}e{int(exponent)}"
 
 
 def _duration(value: dt.timedelta) -> str:

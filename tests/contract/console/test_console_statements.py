@@ -278,13 +278,48 @@ def test_every_type_of_the_lake(cursor: "pymysql.cursors.Cursor") -> None:
 
 
 def test_select_reaches_the_lake_as_it_is(console: Running) -> None:
-    """The text of a SELECT is passed on unchanged, with the database in use and a tag of its own."""
+    """In Spark's dialect the text of a SELECT is passed on unchanged, with the database in use and a tag of its own."""
     sql = "SELECT /*+ hint */ `a`, 'b' FROM t\n WHERE x = \"y\""
     assert console.ask(sql, database="demo") == ((sql,),)
     console.ask("EXPLAIN SELECT 1 FROM t")
     asked = console.frontend.queries.asked
     assert asked[0][:2] == (sql, "demo")
     assert len({tag for _, _, tag in asked}) == len(asked) == 2
+
+
+def test_select_in_the_words_of_mysql(tmp_path: Path) -> None:
+    """It is the default: the lake gets the same in Spark's words, and the column has the name that MySQL gives it."""
+    with running(tmp_path, dialect="mysql") as console, console.connect(database="demo") as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT SQL_NO_CACHE COUNT( * ) FROM `t` WHERE name = 5 LIMIT 2, 3")
+        assert names(cursor) == ["COUNT( * )"]
+        assert cursor.fetchall() == (("SELECT count(*) FROM `t` WHERE (`name` = 5) LIMIT 3 OFFSET 2",),)
+        assert refused(cursor, "SELECT SOUNDEX(name) FROM t")[0] == 1305
+        assert refused(cursor, "SELECT name << 1 FROM t")[0] == 1235
+        assert refused(cursor, "SELECT name FROM t WHERE")[0] == 1064
+
+
+def test_the_dialect_of_a_session(tmp_path: Path) -> None:
+    """SET changes it, and so does an attribute of the connection; the setting is the default."""
+    mysql, spark = (("SELECT `a` FROM `t`",),), (("SELECT a FROM t",),)
+    with running(tmp_path, dialect="mysql") as console, console.connect(database="demo") as connection:
+        cursor = connection.cursor()
+        for statement, answer in (
+            ("SELECT 1", mysql),
+            ("SET sql_dialect = 'Spark'", spark),
+            ("SET sql_dialect = DEFAULT", mysql),
+        ):
+            cursor.execute(statement)
+            cursor.execute("SELECT a FROM t")
+            assert cursor.fetchall() == answer
+        assert refused(cursor, "SET sql_dialect = 'oracle'")[0] == 1231
+        named = console.connect(database="demo", defer_connect=True)
+        named._connect_attrs["sql_dialect"] = "spark"  # type: ignore[attr-defined]  # PyMySQL has no option for it
+        with named:
+            named.connect()
+            asked = named.cursor()
+            asked.execute("SELECT a FROM t")
+            assert asked.fetchall() == spark
 
 
 def test_several_statements_at_a_time(cursor: "pymysql.cursors.Cursor") -> None:

@@ -69,7 +69,7 @@ def running(tls_folder: Path, *, password: str = "", host: str = "", **limits: A
     """Its clients have all the time of the world, unless told otherwise."""
     frontend = FakeFrontend(password=password)
     patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), HANG_SECOND)
-    options = {"drain_timeout": 2.0, "threads": 4} | patience | limits
+    options = {"drain_timeout": 2.0, "threads": 4, "dialect": "spark"} | patience | limits  # its answers are texts
     console = Console(frontend, limits=Limits(**options), host=host, port=0, tls_folder=tls_folder)
     console.start()
     try:

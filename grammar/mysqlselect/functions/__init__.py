@@ -1,0 +1,1 @@
+"""MySQL's functions, each with its equal in Spark."""

@@ -1,0 +1,82 @@
+-- MySQL's manual, JOIN
+SELECT o.id, p.name FROM orders o JOIN people p ON p.id = o.person ORDER BY o.id;
+SELECT o.id, p.name FROM orders o LEFT JOIN people p ON p.id = o.person ORDER BY o.id;
+SELECT o.id, p.name FROM orders o RIGHT JOIN people p ON p.id = o.person ORDER BY p.id, o.id;
+SELECT o.id, p.name FROM orders o INNER JOIN people p ON p.id = o.person AND p.city <> 'Rome' WHERE o.amount > 5 ORDER BY 1;
+SELECT COUNT(*) FROM orders, people;
+SELECT o.id, p.name FROM orders o, people p WHERE o.person = p.id ORDER BY o.id;
+SELECT o.id FROM orders o CROSS JOIN people p ON o.person = p.id ORDER BY o.id;
+SELECT STRAIGHT_JOIN o.id FROM orders o STRAIGHT_JOIN people p ON o.person = p.id ORDER BY o.id;
+SELECT id, status, name FROM orders JOIN people USING (id) ORDER BY id;
+SELECT * FROM people a JOIN people b USING (id) ORDER BY id;
+SELECT a.name, b.name AS boss FROM people a LEFT JOIN people b ON a.boss = b.id ORDER BY a.id;
+SELECT p.*, o.status FROM people p JOIN orders o ON o.person = p.id ORDER BY o.id;
+SELECT o.*, 1 AS one FROM people o ORDER BY id LIMIT 1;
+SELECT id, id, status, status FROM orders WHERE id = 1;
+SELECT p.name, (SELECT COUNT(*) FROM orders o WHERE o.person = p.id) AS n FROM people p ORDER BY p.id;
+SELECT city FROM people p NATURAL JOIN (SELECT id FROM orders) q ORDER BY city;
+-- MySQL's manual, Subqueries
+SELECT id FROM orders WHERE amount = (SELECT MAX(amount) FROM orders);
+SELECT id FROM orders WHERE person IN (SELECT id FROM people WHERE city = 'Berlin') ORDER BY id;
+SELECT id FROM orders WHERE person NOT IN (SELECT id FROM people) ORDER BY id;
+SELECT id FROM orders WHERE person = ANY (SELECT boss FROM people) ORDER BY id;
+SELECT name FROM people p WHERE EXISTS (SELECT * FROM orders o WHERE o.person = p.id AND o.amount > 50) ORDER BY name;
+SELECT name FROM people p WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.person = p.id) ORDER BY name;
+SELECT AVG(s) FROM (SELECT SUM(qty) AS s FROM orders GROUP BY person) AS t;
+SELECT t.y, t.c FROM (SELECT YEAR(at) y, COUNT(*) c FROM orders GROUP BY y) t WHERE t.c > 1 ORDER BY t.y;
+SELECT x.a + 1, x.b FROM (SELECT 1, 'two') AS x (a, b);
+SELECT id FROM orders WHERE amount > ALL (SELECT amount FROM orders WHERE status = 'new');
+SELECT (SELECT name FROM people WHERE id = 1) AS n, 1 + (SELECT COUNT(*) FROM people) AS m;
+SELECT id FROM orders WHERE (person, qty) IN (SELECT id, 3 FROM people);
+SELECT o.id, t.n FROM orders o LEFT JOIN (SELECT person, COUNT(*) AS n FROM orders GROUP BY person) t ON t.person = o.person ORDER BY o.id;
+-- MySQL's manual, UNION and WITH
+SELECT id, status FROM orders WHERE id < 3 UNION SELECT id, name FROM people WHERE id > 3 ORDER BY 1, 2;
+SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 2 ORDER BY a DESC;
+SELECT 1 UNION SELECT 1;
+SELECT 1 AS a UNION SELECT 'x' ORDER BY a;
+SELECT 1 AS a UNION ALL SELECT 2.5 UNION ALL SELECT NULL ORDER BY 1;
+SELECT qty FROM orders WHERE id = 1 UNION ALL SELECT amount FROM orders WHERE id = 1 UNION ALL SELECT note FROM orders WHERE id = 1;
+(SELECT id FROM orders ORDER BY id LIMIT 2) UNION ALL (SELECT id FROM people ORDER BY id DESC LIMIT 2) ORDER BY id LIMIT 3;
+SELECT status FROM orders EXCEPT SELECT 'new' ORDER BY status;
+SELECT id FROM orders INTERSECT SELECT id FROM people ORDER BY id;
+WITH t AS (SELECT status, SUM(amount) AS s FROM orders GROUP BY status), u AS (SELECT MAX(s) AS m FROM t) SELECT t.status, t.s FROM t, u WHERE t.s = u.m;
+WITH t (a, b) AS (SELECT id, qty FROM orders) SELECT a, b * 2 FROM t WHERE b > 3 ORDER BY a;
+WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5) SELECT n FROM c;
+WITH months AS (SELECT DATE_FORMAT(at, '%Y-%m') AS m, SUM(amount) AS s FROM orders WHERE at IS NOT NULL GROUP BY 1) SELECT m, s, s - LAG(s) OVER (ORDER BY m) AS change_ FROM months ORDER BY m;
+-- MySQL's manual, names and headers
+SELECT id AS `order id`, status "state", qty 'n', amount * 2, COUNT(*)  ,  MAX( qty ) FROM orders WHERE id = 1 GROUP BY id, status, qty, amount;
+SELECT ID, Status, orders.QTY FROM orders WHERE id = 1;
+SELECT 'text', "quoted", 1.50, NULL, TRUE, -1, 1 + 1, 'it''s' FROM orders WHERE id = 1;
+SELECT CONCAT( status , 'x' ),
+  qty   +   1 FROM orders WHERE id = 1;
+SELECT /* a comment */ id -- another
+FROM orders WHERE id = 1;
+SELECT `orders`.`id` FROM `corpus`.`orders` WHERE `id` = 1;
+SELECT SQL_NO_CACHE id FROM orders WHERE id = 1;
+SELECT HIGH_PRIORITY SQL_NO_CACHE DISTINCT status FROM orders USE INDEX (PRIMARY) WHERE id = 1;
+SELECT id FROM orders WHERE id = 1 FOR UPDATE;
+SELECT id FROM orders WHERE id = 1 LOCK IN SHARE MODE;
+SELECT 1 FROM DUAL;
+SELECT id FROM orders WHERE;
+SELECT no_such_function(id) FROM orders;
+SELECT LEFT(note) FROM orders;
+SELECT nothing FROM orders;
+SELECT id FROM nothing;
+SELECT @x := id FROM orders WHERE id = 1;
+-- MySQL's manual, JSON Functions
+SELECT id, doc->'$.a', doc->>'$.a', JSON_EXTRACT(doc, '$.b.c'), JSON_UNQUOTE(JSON_EXTRACT(doc, '$.b.c')), doc->>'$.b' FROM orders ORDER BY id;
+SELECT id, doc->'$.tags', doc->'$.tags[1]', doc->'$.n', doc->'$."k"', JSON_EXTRACT(doc, '$') FROM orders ORDER BY id;
+SELECT id FROM orders WHERE doc->>'$.a' = '1' ORDER BY id;
+SELECT id FROM orders WHERE doc->'$.a' = 'two' ORDER BY id;
+SELECT id FROM orders WHERE doc->>'$.a' > 1 ORDER BY id;
+SELECT doc->>'$.b.c' AS c, COUNT(*) FROM orders GROUP BY c ORDER BY c;
+SELECT id, JSON_VALUE(doc, '$.b.c') FROM orders ORDER BY id;
+SELECT id, JSON_VALID(doc), JSON_LENGTH(doc), JSON_LENGTH(doc, '$.tags') FROM orders ORDER BY id;
+SELECT JSON_VALID('{"a": 1}'), JSON_VALID('hello'), JSON_VALID(NULL);
+SELECT id, doc->'$.b.c' IS NULL, IFNULL(doc->>'$.k', 'none') FROM orders ORDER BY id;
+SELECT CAST(doc->>'$.a' AS SIGNED) + 1, CAST(doc->>'$.a' AS DECIMAL(10, 2)) FROM orders WHERE id IN (1, 3, 9) ORDER BY id;
+SELECT id, doc FROM orders ORDER BY id;
+SELECT doc->'$.tags[0]' FROM orders;
+SELECT doc->'$**.c' FROM orders;
+SELECT JSON_OBJECT('a', id), JSON_ARRAY(1, 2) FROM orders;
+SELECT JSON_KEYS(doc), JSON_CONTAINS(doc, '1', '$.a') FROM orders;

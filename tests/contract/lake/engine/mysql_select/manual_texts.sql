@@ -1,0 +1,68 @@
+-- MySQL's manual, String Functions
+SELECT CONCAT('My', 'S', 'QL'), CONCAT('My', NULL, 'QL'), CONCAT(14.3), CONCAT(id, ':', status, '/', amount) FROM orders ORDER BY id;
+SELECT CONCAT_WS(',', 'First name', 'Second name', 'Last Name'), CONCAT_WS(',', 'First name', NULL, 'Last Name'), CONCAT_WS('-', status, note, qty), CONCAT_WS(NULL, 'a', 'b') FROM orders ORDER BY id;
+SELECT LEFT('foobarbar', 5), RIGHT('foobarbar', 4), LEFT(note, 3), RIGHT(note, 3), LEFT(note, 0), LEFT(note, -1), RIGHT(note, 100) FROM orders ORDER BY id;
+SELECT SUBSTRING('Quadratically', 5), SUBSTRING('foobarbar' FROM 4), SUBSTRING('Quadratically', 5, 6), SUBSTRING('Sakila', -3), SUBSTRING('Sakila', -5, 3), SUBSTRING('Sakila' FROM -4 FOR 2), SUBSTR(note, 0, 2), SUBSTR(note, -40, 2), MID(note, 2, 3) FROM orders ORDER BY id;
+SELECT SUBSTRING_INDEX('www.mysql.com', '.', 2), SUBSTRING_INDEX('www.mysql.com', '.', -2), SUBSTRING_INDEX(email, '@', 1), SUBSTRING_INDEX(email, '@', -1), SUBSTRING_INDEX(email, 'x', 0) FROM people ORDER BY id;
+SELECT LOCATE('bar', 'foobarbar'), LOCATE('xbar', 'foobar'), LOCATE('bar', 'foobarbar', 5), INSTR('foobarbar', 'bar'), INSTR('xbar', 'foobar'), POSITION('l' IN note), LOCATE('L', note) FROM orders ORDER BY id;
+SELECT FIND_IN_SET('b', 'a,b,c,d'), FIND_IN_SET(code, 'abc,5,x'), FIND_IN_SET('y', code), FIND_IN_SET('a,b', 'a,b') FROM orders ORDER BY id;
+SELECT FIELD('Bb', 'Aa', 'Bb', 'Cc'), FIELD('Gg', 'Aa', 'Bb'), FIELD(status, 'new', 'paid', 'lost'), FIELD(qty, 7, 3), FIELD(NULL, 'a') FROM orders ORDER BY id;
+SELECT ELT(1, 'Aa', 'Bb', 'Cc'), ELT(4, 'Aa', 'Bb'), ELT(qty, 'one', 'two', 'three'), ELT(NULL, 'a') FROM orders ORDER BY id;
+SELECT LENGTH('text'), LENGTH(note), CHAR_LENGTH(note), OCTET_LENGTH(note), BIT_LENGTH('text'), LENGTH(amount), LENGTH(id) FROM orders ORDER BY id;
+SELECT UPPER(note), LOWER(note), UCASE(status), LCASE(status) FROM orders WHERE id NOT IN (11) ORDER BY id;
+SELECT TRIM('  bar   '), TRIM(LEADING 'x' FROM 'xxxbarxxx'), TRIM(BOTH 'x' FROM 'xxxbarxxx'), TRIM(TRAILING 'z' FROM 'barxxz'), LTRIM(note), RTRIM(note), TRIM(note) FROM orders ORDER BY id;
+SELECT TRIM(TRAILING 'xyz' FROM 'barxxyz');
+SELECT LPAD('hi', 4, '??'), LPAD('hi', 1, '??'), RPAD('hi', 5, '?'), RPAD(status, 6, '.'), LPAD(id, 3, '0'), LPAD('a', -1, 'b') FROM orders ORDER BY id;
+SELECT REPEAT('MySQL', 3), REPEAT('a', 0), REPEAT('a', -1), SPACE(3), REVERSE('abc'), REVERSE(note), REPLACE('www.mysql.com', 'w', 'Ww'), REPLACE(note, 'l', ''), REPLACE(note, '', 'x') FROM orders ORDER BY id;
+SELECT INSERT('Quadratic', 3, 4, 'What'), INSERT('Quadratic', -1, 4, 'What'), INSERT('Quadratic', 3, 100, 'What');
+SELECT STRCMP('text', 'text2'), STRCMP('text2', 'text'), STRCMP('text', 'text'), STRCMP(status, 'new') FROM orders ORDER BY id;
+SELECT ASCII('2'), ASCII(2), ASCII('dx'), ORD('2'), HEX('abc'), HEX(255), UNHEX('4D7953514C'), BIN(12), OCT(12), CONV('a', 16, 2), CONV('6E', 18, 8), CONV(-17, 10, -18);
+SELECT HEX(note), HEX(id), HEX(qty) FROM orders ORDER BY id;
+SELECT FORMAT(12332.123456, 4), FORMAT(12332.1, 4), FORMAT(12332.2, 0), FORMAT(amount, 1), FORMAT(ratio, 2) FROM orders WHERE id <> 3 ORDER BY id;
+SELECT SHA2('abc', 224), SHA2(status, 256), CRC32('MySQL'), CRC32(note) FROM orders ORDER BY id;
+SELECT SOUNDEX('Hello');
+SELECT QUOTE('Don''t!');
+-- MySQL's manual, String Comparison Functions
+SELECT 'David!' LIKE 'David_', 'David!' LIKE '%D%v%', 'David!' LIKE 'David\_', 'David_' LIKE 'David\_', 'David_' LIKE 'David|_' ESCAPE '|', 'abc' LIKE 'ABC', 10 LIKE '1%';
+SELECT id FROM orders WHERE note LIKE '%\%' ORDER BY id;
+SELECT id FROM orders WHERE note LIKE 'a\_b' OR note LIKE '%\\\\%' ORDER BY id;
+SELECT id FROM orders WHERE note NOT LIKE '%o%' ORDER BY id;
+SELECT id FROM orders WHERE status LIKE 'N%' OR status LIKE 'p___' ORDER BY id;
+SELECT o.id, p.id FROM orders o JOIN people p ON o.note LIKE CONCAT('%', p.name, '%') ORDER BY 1, 2;
+-- MySQL's manual, Regular Expressions
+SELECT 'Michael!' REGEXP '.*', 'new*.line' REGEXP 'new\\*.line', 'a' REGEXP '^[a-d]', 'abc' RLIKE 'B', 'fofo' REGEXP '^f.*$', 'fo' REGEXP '^(fo)+$', NULL REGEXP 'a';
+SELECT REGEXP_LIKE('CamelCase', 'CAMELCASE'), REGEXP_LIKE('CamelCase', 'CAMELCASE', 'i'), REGEXP_REPLACE('a b c', 'b', 'X'), REGEXP_SUBSTR('abc def ghi', '[a-z]+'), REGEXP_INSTR('dog cat dog', 'cat');
+SELECT id FROM orders WHERE status REGEXP '^(new|paid)$' ORDER BY id;
+SELECT id FROM orders WHERE code NOT REGEXP '[0-9]' ORDER BY id;
+SELECT id FROM orders WHERE note REGEXP '[[:alpha:]]';
+-- MySQL's manual, comparison of texts and numbers
+SELECT 1 = '1', '1' = '01', 1 = '1.0', 'abc' = 0, '12abc' = 12, '.01' <= '0.01', 0 = 'x6', 7 > '6x', NULL = NULL, 2 > NULL, '' = 0;
+SELECT id FROM orders WHERE code = 5 ORDER BY id;
+SELECT id FROM orders WHERE code = '5' ORDER BY id;
+SELECT id FROM orders WHERE code > 5 ORDER BY id;
+SELECT id FROM orders WHERE code IN (5, 12) ORDER BY id;
+SELECT id FROM orders WHERE code BETWEEN 1 AND 10 ORDER BY id;
+SELECT id FROM orders WHERE id = '3' OR id = '4abc' ORDER BY id;
+SELECT id FROM orders WHERE id IN ('1', '2', 3) ORDER BY id;
+SELECT id FROM orders WHERE amount = '10.5' ORDER BY id;
+SELECT id FROM orders WHERE code ORDER BY id;
+SELECT id FROM orders WHERE NOT code ORDER BY id;
+SELECT id, code + 1, code * 2, -code, code / 2, '3' + '4', '3abc' + 4 FROM orders WHERE id <> 8 ORDER BY id;
+SELECT id, status = 'NEW', status = 'new', status < 'paid', status <> 'new', status IN ('new', 'lost') FROM orders ORDER BY id;
+SELECT id FROM orders ORDER BY status, id;
+SELECT id FROM orders ORDER BY note DESC, id;
+SELECT name FROM people ORDER BY name;
+SELECT DISTINCT city FROM people ORDER BY city;
+SELECT city, COUNT(*) FROM people GROUP BY city ORDER BY city;
+SELECT MIN(status), MAX(status), COUNT(DISTINCT status) FROM orders;
+SELECT status = 'new' COLLATE utf8mb4_0900_ai_ci FROM orders;
+SELECT BINARY 'a' = 'A', 'a' COLLATE utf8mb4_0900_bin = 'A', _utf8mb4'x' = 'x';
+SELECT status || 'x', 1 || 0, 0 || NULL FROM orders WHERE id = 1;
+SELECT 'a' 'b' AS joined, "double", 'it''s', 'tab\tnew\\line', '%\_' AS p;
+-- MySQL's manual, Cast Functions
+SELECT CAST(code AS SIGNED), CAST(code AS DECIMAL(10,2)), CAST(code AS CHAR(2)), CAST(code AS DOUBLE) FROM orders WHERE id NOT IN (8) ORDER BY id;
+SELECT CAST('12.7' AS SIGNED), CAST(12.7 AS SIGNED), CAST(-12.5 AS SIGNED), CAST('-3x' AS SIGNED), CAST(2.5e0 AS SIGNED), CAST(1-2 AS UNSIGNED), CAST('abc' AS UNSIGNED), CAST(NULL AS SIGNED);
+SELECT CAST(id AS CHAR), CAST(amount AS CHAR), CAST(ratio AS CHAR), CAST(flag AS CHAR), CONVERT(id, CHAR), CONVERT(amount, SIGNED), CONVERT(note USING utf8mb4) FROM orders ORDER BY id;
+SELECT CAST(amount AS DECIMAL(12,1)), CAST(ratio AS DECIMAL(10,3)), CAST(qty AS DECIMAL(5,2)), CAST(1.005 AS DECIMAL(4,2)) FROM orders WHERE id NOT IN (3) ORDER BY id;
+SELECT CAST('[1]' AS JSON);
+SELECT CONCAT(ratio, ''), CONCAT(score, '') FROM orders JOIN people ON people.id = orders.id ORDER BY orders.id;
