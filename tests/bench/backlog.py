@@ -1,6 +1,6 @@
 """A backlog of changes onto a big table: changes per second, CPU seconds, peak memory, and the reads right after.
 
-Run: python -m tests.bench.backlog [--rows 4000000] [--changes 1000000]
+Run: python -m tests.bench.backlog [--rows 4000000] [--changes 1000000] [--lake s3-rest [--delay 0.02]]
 
 Transactions of 100 changes: 50 one-row updates of random ids, one insert of 40 rows, one delete of 10.
 The job first brings the table itself through the binlog, is paused, and the time runs from RESUME to caught up.
@@ -17,7 +17,9 @@ from typing import Any
 import psutil
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.bench.places import add_options, placed
 from tests.bench.reading import compare
+from tests.support.lakes import of_spark
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -95,12 +97,13 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=4_000_000)
     arguments.add_argument("--changes", type=int, default=1_000_000)
     arguments.add_argument("--at-once", action="store_true", help="compare the table as the last commit left it")
+    add_options(arguments)
     options = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, placed(options, Path(place)) as settings:
         folder = Path(place)
         mysql = MysqlServer(folder / "mysql", "mysql")
         mysql.start()
-        fe = FrontendProcess(folder / "fe", {"sync_commit_interval_second": 1}).start()
+        fe = FrontendProcess(folder / "fe", {"sync_commit_interval_second": 1, **settings}).start()
         try:
             measure(mysql, fe, options.rows, options.changes)
             if not options.at_once:
@@ -108,7 +111,7 @@ def main() -> None:
         finally:
             fe.stop()
             mysql.stop()
-        compare(folder / "fe" / "var", "bench", SQL)
+        compare(folder / "fe" / "var", "bench", SQL, of_spark(settings))
 
 
 def executed(cursor: Any) -> str:

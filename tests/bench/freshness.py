@@ -14,7 +14,7 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pymysql
@@ -22,8 +22,8 @@ from pymysql.cursors import DictCursor
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, Meter, load
+from tests.bench.places import add_options, placed
 from tests.bench.snapshot import SNAPSHOT
-from tests.support.lakes import rest_lake
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -130,27 +130,14 @@ def report(ages: list[float]) -> None:
     print(f"{len(ages)} transactions: p50 {p50:.2f} s, p99 {p99:.2f} s", flush=True)
 
 
-@contextlib.contextmanager
-def placed(lake: str, folder: Path, delay: float) -> Iterator[Mapping[str, str]]:
-    """The settings by which a frontend reaches that lake."""
-    if lake == "local":
-        yield {}
-        return
-    with rest_lake(folder, troubled=True) as far:
-        assert far.way is not None
-        far.way.delay = delay
-        yield far.settings
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--interval", type=float, default=1.0)
     arguments.add_argument("--second", type=float, default=30.0)
     arguments.add_argument("--snapshot", type=int, default=0, metavar="ROWS")
-    arguments.add_argument("--lake", choices=("local", "s3-rest"), default="local")
-    arguments.add_argument("--delay", type=float, default=0.0, metavar="SECOND")
+    add_options(arguments)
     options = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as place, placed(options.lake, Path(place), options.delay) as settings:
+    with tempfile.TemporaryDirectory() as place, placed(options, Path(place)) as settings:
         mysql = MysqlServer(Path(place) / "mysql", "mysql")
         mysql.start()
         own = {"sync_commit_interval_second": options.interval}

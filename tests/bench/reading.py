@@ -20,9 +20,11 @@ def timed(queries: Queries, db: str, sql: str) -> float:
     return time.monotonic() - started
 
 
-def compare(folder: Path, db: str, texts: Mapping[str, str]) -> None:
-    """Medians of both in turns. `folder`: of a stopped frontend, with its lake; each query says `FROM t`."""
-    for lake in running_lake(folder):
+def compare(folder: Path, db: str, texts: Mapping[str, str], options: Mapping[str, str] | None = None) -> None:
+    """Medians of both in turns. `folder`: of a stopped frontend, with its lake; each query says `FROM t`;
+    `options`: of Spark, for a lake elsewhere.
+    """
+    for lake in running_lake(folder, options):
         session, queries = lake.upkeep_session(), new_queries(lake)
         session.sql(f"CREATE TABLE lake.{db}.copy USING iceberg AS SELECT * FROM lake.{db}.t").collect()
         compact(session, db, "copy", {"rewrite-all": "true"})

@@ -1,9 +1,11 @@
 """A filled table into an empty lake: rows a second, CPU seconds, peak memory, and the reads right after.
 
-Run: python -m tests.bench.snapshot [--rows 4000000] [--connections 4]
+Run: python -m tests.bench.snapshot [--rows 4000000] [--connections 4] [--lake s3-rest [--delay 0.02] [--cluster]]
+         [--computed]
 
 The time runs from CREATE SYNC to the end of the phase "snapshot". A second table of the same rows follows, for which
-the JVM is warm.
+the JVM is warm. With --computed the rows have an expression, so that Spark writes them. CPU and memory of executors are
+not counted.
 """
 
 import argparse
@@ -13,22 +15,26 @@ from pathlib import Path
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, SQL, Meter, load
+from tests.bench.places import add_options, placed
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
 SNAPSHOT = BINLOG.replace('"latest"', '"snapshot"')
 DONE_SECOND = 600.0
+COMPUTED = " (id, c1, c2, c3, c4, c5, c6 = upper(c6))"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=4_000_000)
     arguments.add_argument("--connections", type=int, default=4)
+    arguments.add_argument("--computed", action="store_true", help="Spark computes a column")
+    add_options(arguments, cluster=True)
     options = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, placed(options, Path(place)) as settings:
         folder = Path(place)
         mysql = MysqlServer(folder / "mysql", "mysql").start()
-        fe = FrontendProcess(folder / "fe").start()
+        fe = FrontendProcess(folder / "fe", settings).start()
         try:
             with mysql.connect() as source, source.cursor() as cursor:
                 cursor.execute("CREATE DATABASE bench")
@@ -37,7 +43,7 @@ def main() -> None:
                 cursor.execute("ANALYZE TABLE bench.t")
             fe.sql("CREATE DATABASE bench")
             for table in ("t", "again"):
-                measure(mysql, fe, table, options.connections)
+                measure(mysql, fe, table, options.connections, COMPUTED if options.computed else "")
             for what, sql in SQL.items():
                 started = time.monotonic()
                 found = fe.sql(sql, "bench")[0]
@@ -49,7 +55,7 @@ def main() -> None:
             mysql.stop()
 
 
-def measure(mysql: MysqlServer, fe: FrontendProcess, table: str, connections: int) -> None:
+def measure(mysql: MysqlServer, fe: FrontendProcess, table: str, connections: int, columns: str) -> None:
     fe.sql(f"CREATE TABLE bench.{table} ({COLUMNS.format(key='NOT NULL')}) UNIQUE KEY(id)")
     assert fe.process is not None
     meter = Meter(fe.process.pid)
@@ -57,8 +63,9 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, table: str, connections: in
     before = dict(meter.cpu)
     meter.start()
     started = time.monotonic()
+    source = SNAPSHOT.format(port=mysql.port)
     properties = f'PROPERTIES ("snapshot_max_connections" = "{connections}")'
-    fe.sql(f"CREATE SYNC bench.{table} (FROM bench.t INTO {table}) {SNAPSHOT.format(port=mysql.port)} {properties}")
+    fe.sql(f"CREATE SYNC bench.{table} (FROM bench.t INTO {table}{columns}) {source} {properties}")
 
     def ended() -> bool:
         load = fe.job("bench")["Status"]["snapshot"][table]

@@ -1,7 +1,8 @@
 """A second frontend's lake: a process with a JVM of its own on a lake that another process has open.
 
-Run: python -m tests.contract.rival_jvm LAKE_FOLDER INDEX_FOLDER. Reads pickled ChannelCommits from its standard input
-and answers each with a pickled ChannelCommitted or SyncError; ends with its input.
+Run: python -m tests.contract.rival_jvm LAKE_FOLDER INDEX_FOLDER. Reads from its standard input, pickled, the options of
+the lake and then ChannelCommits, and answers each of these with a pickled ChannelCommitted or SyncError; ends with its
+input.
 """
 
 import os
@@ -21,7 +22,7 @@ def main() -> None:
     lake = Lake(
         lake_dir=Path(sys.argv[1]),
         jars_dir=jvm.jars_dir(Path(sys.argv[2])),
-        options=jvm.flags(),
+        options=pickle.load(sys.stdin.buffer),
         progress=lambda _: None,
         wait_second=START_SECOND,
         copies_dir=Path(sys.argv[2]) / "copies",

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.table import Table
+from pyspark.sql import SparkSession
 
 import syncsql
 from syncmgr.control.catalog import Catalog
@@ -24,13 +27,14 @@ from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jvm import Java
 from syncmgr.lake.spark.queries import answer
 from syncmgr.lake.spark.queries.engine import SETTINGS
-from syncmgr.lake.spark.queries.frame import SparkOfQueries
+from syncmgr.lake.spark.queries.frame import SparkOfQueries, SparkSessionOfQueries
 from syncmgr.lake.spark.queries.queries import UTC, Queries
 from syncmgr.lake.spark.session import Session
 from syncmgr.lake.upkeep.upkeep import compact
-from tests.support import jvm, table_reader
+from tests.support import jvm, stored, table_reader
 from tests.support.until import PATIENCE
 
 EXECUTOR_WAIT_SECOND = 20.0 * PATIENCE
@@ -43,7 +47,16 @@ SPARK = [
         "ignore:unclosed <socket:ResourceWarning"
     ),  # PySpark's collect() leaves its socket to the GC
 ]
+_readers: WeakKeyDictionary[SparkSession, SparkSessionOfQueries] = WeakKeyDictionary()
 _running: list[Lake] = []  # that of the run, if a test has asked for it
+
+
+def _reader(first: SparkSession) -> SparkSessionOfQueries:
+    """One for all, since each has connections of its own to the catalog."""
+    if first not in _readers:
+        spark = SparkOfQueries(first._jvm, first._jsparkSession)
+        _readers[first] = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, None)
+    return _readers[first]
 
 
 def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, str] | None = None) -> Lake:
@@ -182,12 +195,18 @@ class LakeTable:
                     return sorted(table_reader.rows(table), key=table_reader.nulls_first)
         return self.in_spark()
 
+    @contextmanager
+    def in_reader(self) -> Iterator[Table]:
+        """For pyiceberg; of a lake elsewhere without its catalog."""
+        if not self.lake.place.embedded:
+            yield stored.of_storage(self.loaded())
+            return
+        with table_reader.opened(self.lake.place.lake_dir, self.db, self.name) as table:
+            yield table
+
     def in_spark(self, columns: str = "*") -> list[tuple[object, ...]]:
         """As the JVM that commits sees them: that of the queries is slow to start."""
-        first = self.lake.iceberg().spark
-        spark = SparkOfQueries(first._jvm, first._jsparkSession)
-        session = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, self.db)
-        asked = session.sql(f"SELECT {columns} FROM {self.name} ORDER BY ALL")
+        asked = _reader(self.lake.iceberg().spark).sql(f"SELECT {columns} FROM {self.db}.{self.name} ORDER BY ALL")
         return [tuple(row) for batch, _ in answer.batches(asked) for row in batch]
 
     @property
@@ -207,12 +226,15 @@ class LakeTable:
         spark = self.lake.iceberg().spark
         return spark.sql(f"SELECT * FROM lake.{self.db}.{self.name}.files WHERE content = {content}").count()
 
+    def loaded(self) -> Java:
+        """As the catalog has it now."""
+        return self.lake.iceberg().load(self.db, self.name)
+
     def stray_files(self) -> set[str]:
-        """Data and delete files on disk that no snapshot names."""
-        with table_reader.opened(self.lake.place.lake_dir, self.db, self.name) as table:
+        """Data and delete files in the table's storage that no snapshot names."""
+        with self.in_reader() as table:
             named = {file.file_path.removeprefix("file:") for file in table_reader.all_files(table)}
-        location = str(self.lake.iceberg().load(self.db, self.name).location())
-        return {str(path) for path in Path(location, "data").rglob("*.parquet")} - named
+        return {file for file in stored.files_below(self.loaded(), "data") if file.endswith(".parquet")} - named
 
 
 def partitioned_by(table: LakeTable, *terms: str) -> None:
@@ -332,5 +354,5 @@ def commit_beside(lake: Lake, commit: ChannelCommit, at: int, rival: Rival) -> t
 
 def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
     """The rows as a reader without Spark sees them, in order; an error if there are equality deletes."""
-    with table_reader.opened(table.lake.place.lake_dir, table.db, table.name) as read:
+    with table.in_reader() as read:
         return sorted(table_reader.rows(read))

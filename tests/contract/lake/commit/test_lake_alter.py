@@ -40,6 +40,7 @@ from syncmgr.lake.iceberg.transactions import MOST_SCHEMAS
 from syncmgr.lake.index.indexing import IndexBudget, Indexing
 from syncmgr.lake.upkeep.compaction import Compaction
 from syncmgr.lake.upkeep.fold import Fold
+from tests.support import stored
 from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Pausing, Rival, Tables
 
@@ -114,6 +115,8 @@ def test_the_metadata_of_a_table_do_not_grow_with_each_change(tables: Tables) ->
     """Schemas that no snapshot was written with are removed: every commit reads all of them, in the JVM of all jobs, so
     a source that altered a wide table endlessly would stop everyone. Those of snapshots stay, and so do their rows.
     """
+    if stored.is_of_rest(tables.lake):
+        pytest.skip("not every REST catalog can be told to remove schemas, so there they stay")
     table = tables.make()
     table.commit([(INS, 1, 1)])
     first = table.last_snapshot
@@ -151,7 +154,8 @@ def test_a_table_of_v2_is_written_anew_with_what_mysql_shows(tables: Tables, pla
     table.types = {"id": pa.int32(), "v": pa.int32()}
     fills = [FillField(name=f"c_{word}", value=text) for word, text, _ in ADDED]
     added = [AddField(name=f"c_{word}", type=kind(word)) for word, _, _ in ADDED]
-    assert alter(table, AddField(name="e", type=kind("INT")), FillField(name="e", value="1")).snapshot is None
+    empty = alter(table, AddField(name="e", type=kind("INT")), FillField(name="e", value="1"))
+    assert (empty.snapshot is None) is not stored.is_of_rest(table.lake)
     table.commit([(INS, key, key) for key in range(1, 5)])
     table.commit([(UPD, 1, 10), (DEL, 2, None)])
     decimal, odd = kind("DECIMAL", 20, 4), "it's a \\ \u00e9"
@@ -265,7 +269,7 @@ def test_a_key_column_is_renamed_and_widened(tables: Tables) -> None:
 def test_a_truncate_leaves_no_row_and_no_index_entry(tables: Tables) -> None:
     """Rows behind it come as into a new table; also where nothing was in it."""
     table = tables.make()
-    assert alter(table, EmptyTable()).snapshot is None
+    assert (alter(table, EmptyTable()).snapshot is None) is not stored.is_of_rest(table.lake)
     table.commit([(INS, key, key) for key in range(5)])
     table.commit([(UPD, 1, 10), (DEL, 2, None)])
     done = alter(table, EmptyTable())

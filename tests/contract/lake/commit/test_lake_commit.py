@@ -2,7 +2,6 @@
 
 import datetime as dt
 import random
-import sqlite3
 import time
 from dataclasses import replace
 from decimal import Decimal
@@ -16,6 +15,7 @@ from syncmgr.job.epoch import ChannelAlter, LastCommit
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.upkeep.fold import Fold
+from tests.support import stored
 from tests.support.slow import some_slow
 from tests.support.spark_session import SPARK, LakeTable, Tables, coming_after
 
@@ -360,17 +360,6 @@ def test_the_token_outlives_its_snapshot(tables: Tables) -> None:
     assert table.rows() == [(1, 1), (2, 2), (7, 7)]
 
 
-def older(table: LakeTable, epochs: int) -> None:
-    """The catalog names the metadata of so many commits ago, as after a restore."""
-    for _ in range(epochs):
-        with sqlite3.connect(table.lake.place.catalog_file) as catalog:
-            catalog.execute(
-                "UPDATE iceberg_tables SET metadata_location = previous_metadata_location, previous_metadata_location"
-                " = NULL WHERE table_namespace = ? AND table_name = ?",
-                (table.db, table.name),
-            )
-
-
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
 def test_a_table_that_was_set_back_is_noticed(tables: Tables, *, indexed: bool) -> None:
     """A restored table lacks epochs that count: no commit, no change and no chunk goes on from there."""
@@ -389,7 +378,7 @@ def test_a_table_that_was_set_back_is_noticed(tables: Tables, *, indexed: bool) 
         changes=(),
         last=LastCommit(epoch=3, snapshot=table.last_snapshot),
     )
-    older(table, 1)
+    stored.set_back(table.lake.iceberg(), table.db, table.name)  # as after a restore
     for call in (lambda: table.lake.commit(commit), lambda: table.lake.alter(alter)):
         with pytest.raises(SyncError, match="has epoch 2 and had epoch 3 before") as caught:
             call()

@@ -257,8 +257,12 @@ def lineage(table: LakeTable) -> list[tuple[object, ...]]:
 
 def row_groups(table: LakeTable) -> list[int]:
     """Of each data file: a reader pays for each."""
-    files = table.lake.iceberg().spark.sql(f"SELECT file_path FROM lake.{table.db}.{table.name}.data_files").collect()
-    return [pq.read_metadata(row.file_path.removeprefix("file:")).num_row_groups for row in files]
+    iceberg, io = table.lake.iceberg(), table.loaded().io()
+    found = []
+    for row in iceberg.spark.sql(f"SELECT file_path FROM lake.{table.db}.{table.name}.data_files").collect():
+        with iceberg.storage.whole(io, row.file_path) as path:
+            found.append(pq.read_metadata(path).num_row_groups)
+    return found
 
 
 @pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 2", marks=pytest.mark.long)])

@@ -12,6 +12,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.spark.launch import LakePlace
 from tests.support.spark_session import SPARK, Tables
 from tests.support.until import HANG_SECOND
 
@@ -23,17 +24,21 @@ EPOCHS = 12
 class OtherFrontend:
     """A lake in another process, with a JVM of its own."""
 
-    def __init__(self, lake_dir: Path, index_dir: Path) -> None:
-        command = [sys.executable, "-m", "tests.contract.rival_jvm", str(lake_dir), str(index_dir)]
+    def __init__(self, place: LakePlace, index_dir: Path) -> None:
+        command = [sys.executable, "-m", "tests.contract.rival_jvm", str(place.lake_dir), str(index_dir)]
         root = Path(__file__).parents[4]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root)
+        self._tell(dict(place.options))
         assert self._answer() == "ready"
 
     def commit(self, commit: ChannelCommit) -> object:
-        assert self._process.stdin is not None
-        pickle.dump(commit, self._process.stdin)
-        self._process.stdin.flush()
+        self._tell(commit)
         return self._answer()
+
+    def _tell(self, value: object) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(value, self._process.stdin)
+        self._process.stdin.flush()
 
     def _answer(self) -> object:
         assert self._process.stdout is not None
@@ -49,7 +54,7 @@ class OtherFrontend:
 
 @pytest.fixture
 def other(tables: Tables, tmp_path: Path) -> Iterator[OtherFrontend]:
-    other = OtherFrontend(tables.lake.place.lake_dir, tmp_path / "index")
+    other = OtherFrontend(tables.lake.place, tmp_path / "index")
     yield other
     other.stop()
 

@@ -3,7 +3,10 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.job.epoch import ChannelCommitted, Epoch
@@ -11,15 +14,13 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId
-from syncmgr.lake.iceberg import catalog_file, metadata_file
-from syncmgr.lake.iceberg.catalog_reader import RowName
 from syncmgr.lake.upkeep import upkeep
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
-from tests.support import metadata
+from tests.support import metadata, stored
 from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
 from tests.support.until import until
 from tests.unit.job.factories import make_channel, make_job
@@ -168,15 +169,12 @@ def test_expiry_keeps_the_consistent_point_whatever_clock_others_have(tables: Ta
 
 def set_clock_back(table: LakeTable, snapshot: int, second: int) -> None:
     """As if the writer of a snapshot had had such a clock."""
-    file = table.lake.place.catalog_file
-    location = catalog_file.pointers(file)[RowName("lake", table.db, table.name)].location
-    now = Path(location.removeprefix("file:"))
-    told = metadata_file.read(now)
-    for each in (*told["snapshots"], *told["snapshot-log"]):
-        each["timestamp-ms"] -= 1000 * second * (each["snapshot-id"] == snapshot)
-    anew = now.with_name(f"99999-{now.name.partition('-')[2]}")
-    anew.write_bytes(metadata_file.content(anew, told))
-    catalog_file.move(file, lambda at: f"file:{anew}" if at == location else at)
+
+    def change(metadata: dict[str, Any]) -> None:
+        for each in (*metadata["snapshots"], *metadata["snapshot-log"]):
+            each["timestamp-ms"] -= 1000 * second * (each["snapshot-id"] == snapshot)
+
+    stored.change_metadata(table.lake.iceberg(), table.db, table.name, change)
 
 
 @pytest.fixture
@@ -318,8 +316,8 @@ def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
     table = tables.make()
     for value in range(25):
         table.commit([(UPD, 1, value)])
-    location = str(table.lake.iceberg().load(table.db, table.name).location())
-    assert len(list(Path(location, "metadata").glob("*.metadata.json"))) <= 22
+    files = stored.files_below(table.loaded(), "metadata")
+    assert sum(file.endswith(".metadata.json") for file in files) <= 22
 
 
 @pytest.mark.parametrize(
@@ -355,10 +353,16 @@ def in_orc(table: LakeTable, _folder: Path) -> None:
 
 
 def of_hive(table: LakeTable, folder: Path) -> None:
-    """Files of before, whose columns have no ids."""
-    table.lake.iceberg().spark.sql("SELECT 500L AS id, -1L AS v").write.parquet(str(folder / "hive"))
-    name, source = f"{table.db}.{table.name}", f"`parquet`.`{folder / 'hive'}`"
-    table.sql(f"CALL lake.system.add_files(table => '{name}', source_table => '{source}')")
+    """A file of before, whose columns have no ids, as add_files adds it: that finds files by Hadoop alone."""
+    pq.write_table(pa.table({"id": [500], "v": [-1]}), folder / "hive.parquet")
+    content, loaded = (folder / "hive.parquet").read_bytes(), table.loaded()
+    location = f"{loaded.location()}/data/hive.parquet"
+    stored.write(loaded, location, content)
+    package = table.lake.iceberg().jvm.org.apache.iceberg
+    names = package.mapping.NameMappingParser.toJson(package.mapping.MappingUtil.create(loaded.schema()))
+    loaded.updateProperties().set("schema.name-mapping.default", names).commit()
+    file = package.DataFiles.builder(loaded.spec()).withPath(location).withFormat("parquet")
+    loaded.newAppend().appendFile(file.withFileSizeInBytes(len(content)).withRecordCount(1).build()).commit()
 
 
 @pytest.mark.parametrize("how", [in_avro, in_orc, of_hive])
