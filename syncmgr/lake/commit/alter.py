@@ -109,6 +109,7 @@ class Alter:
         fills = {change.name: change.value for change in changes if isinstance(change, FillField)}
         if fills and not empties:
             self._fill(transaction, before, fills)
+        fenced = self._iceberg.fence(transaction, self._marks)
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
         columns = carried_columns(self._iceberg, loaded, table, self._alter, changes)
@@ -119,7 +120,7 @@ class Alter:
         table = self._iceberg.table_of(transaction)
         self._sweep(table, "".join(map(name_of, self._folders[-1:])))
         current = self._iceberg.current(table)
-        if current is None or not (empties or fills):
+        if current is None or not (empties or fills or fenced):
             return ChannelCommitted(snapshot=None)
         return ChannelCommitted(
             snapshot=current.snapshot,

@@ -129,8 +129,7 @@ class Transactions(TableMetadata):
         """
         metadata = transaction.currentMetadata()
         longest = len(str(self._classes.schema_parser.toJson(metadata.schema())))
-        of_rest = str(transaction.underlyingOps().getClass().getSimpleName()).startswith("REST")
-        if of_rest or int(metadata.schemas().size()) * longest <= MOST_SCHEMAS:
+        if is_of_rest(transaction.underlyingOps()) or int(metadata.schemas().size()) * longest <= MOST_SCHEMAS:
             return
         kept = {metadata.currentSchemaId(), *(each.schemaId() for each in listed(metadata.snapshots()))}
         unused = self.jvm.java.util.HashSet()
@@ -220,6 +219,22 @@ class Transactions(TableMetadata):
         """
         transaction.updateSpec().commit()
 
+    def fence(self, transaction: Java, marks: Mapping[str, str]) -> bool:
+        """Adds an empty snapshot if there is none in the transaction yet, and the catalog is REST: of properties and
+        columns it may compare nothing that tells whether others were committed meanwhile, so that a request which was
+        given up, and arrives late, would set them back. Returns whether it did.
+        """
+        before = transaction.startMetadata().currentSnapshot()
+        now = transaction.table().currentSnapshot()
+        is_new = now is not None and (before is None or now.snapshotId() != before.snapshotId())
+        if is_new or not is_of_rest(transaction.underlyingOps()):
+            return False
+        append = transaction.newFastAppend()
+        for mark, value in marks.items():
+            append.set(mark, value)
+        append.commit()
+        return True
+
     def fenced_delta(self, transaction: Java) -> Java:
         """A RowDelta that is refused if rows or deletes were changed since the transaction opened."""
         table = transaction.table()
@@ -248,3 +263,8 @@ class Transactions(TableMetadata):
         for value in values:
             found.add(value)
         return found
+
+
+def is_of_rest(operations: Java) -> bool:
+    """Whether a table is one of a REST catalog."""
+    return str(operations.getClass().getSimpleName()).startswith("REST")

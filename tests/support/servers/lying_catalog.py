@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from tests.support.servers.troubled import Answer, TroubledWay
+from tests.support.servers.troubled import Answer, Request, TroubledWay
 from tests.support.until import PATIENCE
 
 NAMES: Final = {409: "CommitFailedException", 500: "InternalServerError", 503: "ServiceUnavailableException"}
 SILENT: Final = 0
+GATEWAY: Final = 502
 SILENCE_SECOND: Final = 15.0 * PATIENCE  # the tests' client waits less
 JSON: Final = ("Content-Type", "application/json")
 
@@ -25,7 +26,8 @@ class LyingCatalog(TroubledWay):
     accepted them, SILENT: none for
     longer than a client waits; after `times` of them it tells the truth again. `old`: how many of the next loads of a
     table are answered with what it was before its last commit, as by a replica or a cache. `vends`: settings of a
-    FileIO that are given with each table, below `prefix` alone if there is one.
+    FileIO that are given with each table, below `prefix` alone if there is one. `late`: the next request by this method
+    is answered with 502 and reaches the server with `deliver`.
     """
 
     kept_back = frozenset({"accept-encoding", "if-none-match"})
@@ -37,6 +39,8 @@ class LyingCatalog(TroubledWay):
         self.retry_after, self.old, self._old_after = False, 0, 0
         self.vends: dict[str, str] = {}
         self.prefix: str | None = None
+        self.late: str | None = None
+        self._delayed: Request | None = None
         super().__init__(urlsplit(target).port or 0)
 
     def lie(self, status: int, *, times: int = 1, retry_after: bool = False, old: int = 0) -> None:
@@ -45,8 +49,21 @@ class LyingCatalog(TroubledWay):
             self._lie, self._times, self.retry_after, self._old_after = status, times, retry_after, old
             self.told.clear()
 
+    def ask(self, request: Request) -> Answer | None:
+        if request.method != self.late or not _is_of_tables(request.path):
+            return super().ask(request)
+        self.late, self._delayed = None, request
+        return Answer(GATEWAY, (JSON,), b"")
+
+    def deliver(self) -> int:
+        """The status with which the server answers the late request."""
+        assert self._delayed is not None
+        answer = super().ask(self._delayed)
+        assert answer is not None
+        return answer.status
+
     def said(self, method: str, path: str, answer: Answer) -> Answer | None:
-        if not answer.ok or "/tables" not in path:
+        if not answer.ok or not _is_of_tables(path):
             return answer
         lie = self._next() if method == "POST" else None
         if lie == SILENT:
@@ -94,3 +111,8 @@ class LyingCatalog(TroubledWay):
 
 def _place(answer: Answer) -> str:
     return str(json.loads(answer.content)["metadata-location"])
+
+
+def _is_of_tables(path: str) -> bool:
+    """Reports of metrics, which a client sends at any time, are not."""
+    return "/tables" in path and not path.endswith("/metrics")

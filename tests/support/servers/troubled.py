@@ -7,6 +7,7 @@ Must not know: what is asked.
 import http.client
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
@@ -15,6 +16,14 @@ HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding"})
 PATIENCE_SECOND: Final = 60.0
 DENIED: Final = 403
 REFUSAL: Final = '<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,19 @@ class TroubledWay:
         del method, path
         return answer
 
+    def ask(self, request: Request) -> Answer | None:
+        """What the server says; None: it is away."""
+        server = http.client.HTTPConnection("127.0.0.1", self.target, timeout=PATIENCE_SECOND)
+        try:
+            headers = {key: value for key, value in request.headers.items() if key.lower() not in HOP | self.kept_back}
+            server.request(request.method, request.path, request.body, headers)
+            answer = server.getresponse()
+            return Answer(answer.status, tuple(answer.getheaders()), answer.read())
+        except OSError:
+            return None
+        finally:
+            server.close()
+
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
@@ -105,19 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._ask(body)
 
     def _ask(self, body: bytes) -> None:
-        way = self.server.way
-        server = http.client.HTTPConnection("127.0.0.1", way.target, timeout=PATIENCE_SECOND)
-        try:
-            headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP | way.kept_back}
-            server.request(self.command, self.path, body, headers)
-            answer = server.getresponse()
-            content = answer.read()
-        except OSError:  # the server is away
-            self.close_connection = True
-            return
-        finally:
-            server.close()
-        said = way.said(self.command, self.path, Answer(answer.status, tuple(answer.getheaders()), content))
+        answer = self.server.way.ask(Request(self.command, self.path, dict(self.headers.items()), body))
+        said = None if answer is None else self.server.way.said(self.command, self.path, answer)
         if said is None:
             self.close_connection = True
         else:

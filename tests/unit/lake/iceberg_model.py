@@ -444,6 +444,9 @@ class IcebergModel:
     def pin(self, transaction: Table) -> None:
         transaction.pin()
 
+    def fence(self, _transaction: Table, _marks: Mapping[str, str]) -> bool:
+        return False
+
     def set_properties(self, transaction: Table, values: Mapping[str, str]) -> None:
         transaction.commit(lambda meta: replace(meta, properties={**meta.properties, **values}))
 

@@ -22,7 +22,7 @@ from syncmgr.lake.spark.jvm import JAVA_ERRORS
 from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
-from tests.contract.lake.remote.unanswered import until_altered, until_committed
+from tests.contract.lake.remote.unanswered import until_altered, until_committed, until_done
 from tests.support.lakes import RestLake, missing_for_rest, rest_lake
 from tests.support.servers.object_store import BUCKET
 from tests.support.snippets import run_snippet
@@ -30,7 +30,7 @@ from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, 
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
-MOST_REQUESTS = 13
+MOST_REQUESTS, CONFLICT = 13, 409
 BOTH = [(1, 10), (3, 3)]
 
 
@@ -319,6 +319,19 @@ def test_an_old_answer_after_a_lost_one_changes_nothing(tables: Tables, rest: Re
     assert table.rows() == BOTH
     table.commit([(INS, 4, 4)])
     assert table.rows() == [*BOTH, (4, 4)]
+
+
+def test_a_statement_that_arrives_late_is_refused(tables: Tables, rest: RestLake) -> None:
+    """Its request was given up and repeated; the token stays where the next statement has left it."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    rest.proxy.late = "POST"
+    for _ in range(2):
+        alter = changes_of(table)
+        until_done(lambda alter=alter: table.lake.alter(alter))
+    assert rest.proxy.deliver() == CONFLICT
+    table.commit([(INS, 2, 2)])
+    assert table.rows() == [(1, 1), (2, 2)]
 
 
 @pytest.mark.parametrize("work", ["compaction", pytest.param("fold", marks=pytest.mark.slow)])

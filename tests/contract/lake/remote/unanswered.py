@@ -19,17 +19,17 @@ TIMES = 3
 
 def until_committed(table: LakeTable, rows: list[tuple[object, ...]]) -> None:
     commit = table.prepared(rows)
-    _until_done(lambda: table.apply(commit))
+    until_done(lambda: table.apply(commit))
 
 
 def until_altered(table: LakeTable) -> None:
     """The table gets a column w, which has 7 in every row."""
     alter = changes_of(table, AddField(name="w", type=TargetType(name="INT", args=())), FillField(name="w", value="7"))
-    _until_done(lambda: table.lake.alter(alter))
+    until_done(lambda: table.lake.alter(alter))
     table.columns = (*table.columns, "w")
 
 
-def _until_done(work: Callable[[], object]) -> None:
+def until_done(work: Callable[[], object]) -> None:
     for _ in range(TIMES):
         try:
             work()
