@@ -29,9 +29,9 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.jvm import Java
 from syncmgr.lake.spark.queries import answer
-from syncmgr.lake.spark.queries.engine import SETTINGS
 from syncmgr.lake.spark.queries.frame import SparkOfQueries, SparkSessionOfQueries
 from syncmgr.lake.spark.queries.queries import UTC, Queries
+from syncmgr.lake.spark.queries.sessions import SETTINGS
 from syncmgr.lake.spark.session import Session
 from syncmgr.lake.upkeep.upkeep import compact
 from tests.support import jvm, stored, table_reader

@@ -10,7 +10,6 @@ import tempfile
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,23 +18,19 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import is_secret
 from syncmgr.lake.spark import launch
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost, words
-from syncmgr.lake.spark.queries import answer
 from syncmgr.lake.spark.queries.cancelled import CancelledQueries
-from syncmgr.lake.spark.queries.frame import SparkSessionOfQueries, begun
+from syncmgr.lake.spark.queries.frame import begun
 from syncmgr.lake.spark.queries.gateway import Gateway
 from syncmgr.lake.spark.queries.health import PULSE_SECOND, PulseTimes, excused, hoards
 from syncmgr.lake.spark.queries.query import Query, Refuse
+from syncmgr.lake.spark.queries.sessions import Sessions
 from syncmgr.lake.spark.queries.spilled import SpillSize
 from syncmgr.lake.spark.queries.starved import CpuStarvation, cores, times_of
 
-SESSIONS: Final = 16  # databases and time zones whose sessions are kept
 LOOK_SECOND: Final = 0.5  # between two checks of what goes on after it was cancelled
 COLLECT_SECOND: Final = 60.0  # between two full garbage collections
 REAPED_SECOND: Final = 5.0  # between the end of a connection and that of the process
 OUT_OF_MEMORY: Final = 52  # Spark's exit status
-SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
-}
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +70,7 @@ class QueryEngine:
                 raise SyncError(code, reason=words(error)) from error
             raise
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[tuple[str | None, str, bool], SparkSessionOfQueries] = OrderedDict()
+        self._sessions = Sessions(self._spark)
         self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
         self._cancelled = CancelledQueries(self._spark)
         self._used = time.monotonic()
@@ -101,21 +96,7 @@ class QueryEngine:
         with self._lock:
             self._queries.add(query)
             self._used = time.monotonic()
-        query.understand(lambda: self._session(db, time_zone, calls_java=calls_java), sql, refuse)
-
-    def _session(self, db: str | None, time_zone: str, *, calls_java: bool = False) -> SparkSessionOfQueries:
-        """One for each database and time zone in use: no two callers share one."""
-        place = db, time_zone, calls_java
-        with self._lock:
-            if place in self._sessions:
-                self._sessions.move_to_end(place)
-                return self._sessions[place]
-        made = self._spark.new_session({**SETTINGS, "spark.sql.session.timeZone": time_zone}, db, calls_java=calls_java)
-        with self._lock:
-            self._sessions[place] = made
-            while len(self._sessions) > SESSIONS:
-                self._sessions.popitem(last=False)
-        return made
+        query.understand(lambda: self._sessions.of(db, time_zone, calls_java=calls_java), sql, refuse)
 
     def vitals(self) -> PulseTimes:
         """Time in which the JVM waited for a core does not count against it."""
@@ -146,6 +127,7 @@ class QueryEngine:
             try:
                 self._spark.pulse()
                 self._collect_garbage()
+                self._sessions.close_left()
                 lingers = self._cancelled.look()
             except JAVA_ERRORS as error:
                 if is_lost(error):

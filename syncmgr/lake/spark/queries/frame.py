@@ -67,6 +67,13 @@ class SparkOfQueries:
             session.catalog().setCurrentDatabase(f"`{db.replace('`', '``')}`")
         return SparkSessionOfQueries(spark=self, java=session)
 
+    def close_catalog(self, session: Java) -> None:
+        """Of a session that nobody uses any more: its connections, which Java's memory would forget some day."""
+        self.activate(session)
+        catalog = session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
+        if self.jvm.java.lang.Class.forName("java.io.Closeable").isInstance(catalog):
+            catalog.close()
+
     def activate(self, session: Java) -> None:
         """Spark looks a catalog's settings up in the session that is active in the calling thread."""
         self._sessions.setActiveSession(session)
@@ -105,7 +112,7 @@ class SparkOfQueries:
         self._first.sql("SELECT 1").queryExecution().optimizedPlan()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)
 class SparkSessionOfQueries:
     """One of its sessions."""
 

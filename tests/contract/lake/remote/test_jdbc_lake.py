@@ -13,6 +13,7 @@ from syncmgr.config.catalog_keys import PREFIX
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.jvm import JAVA_ERRORS
+from syncmgr.lake.spark.queries.sessions import SESSIONS
 from syncmgr.lake.upkeep.upkeep import expire
 from tests.contract.lake.remote.unanswered import until_altered, until_committed
 from tests.support import stored
@@ -20,7 +21,8 @@ from tests.support.lakes import of_spark
 from tests.support.servers.object_store import BUCKET, ObjectStore, program
 from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.servers.proxy import Proxy
-from tests.support.spark_session import SPARK, Tables, another_lake, rewrite
+from tests.support.spark_session import SPARK, Tables, another_lake, new_queries, rewrite
+from tests.support.until import until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -34,6 +36,11 @@ class Connections(Proxy):
         super().__init__(target)
         self._lost: bytes | None = None
         self.changes = self._changed
+
+    @property
+    def opened(self) -> int:
+        """How many there are."""
+        return len(self._open) // 2
 
     @property
     def armed(self) -> bool:
@@ -155,3 +162,20 @@ def test_a_table_that_iceberg_drops_again_leaves_nothing(tables: Tables, lost: _
     assert not lost.connections.armed
     assert table.name not in table.lake.tables.tables(table.db)
     assert stored.files_below(loaded, "") == set()
+
+
+@pytest.mark.slow
+def test_queries_leave_no_connections(tables: Tables, lost: _Lost) -> None:
+    """Each database and time zone that is queried has a session with a connection of its own; those that are no longer
+    kept close theirs, whether Java collects garbage or not.
+    """
+    table, queries = tables.make(), new_queries(lost.lake)
+    table.commit([(INS, 1, 1)])
+    before = lost.connections.opened
+    try:
+        for minute in range(2 * SESSIONS):
+            query = queries.query(f"SELECT id FROM {table.name}", table.db, str(minute), time_zone=f"+00:{minute:02}")
+            assert [tuple(row) for batch in query.batches() for row in batch] == [(1,)]
+        until(lambda: lost.connections.opened <= before + SESSIONS + 2, why="the connections of older sessions")
+    finally:
+        queries.stop()
