@@ -74,7 +74,7 @@ class History:
                 return [(*_name(job), *ddl_row(record)) for job in jobs for record in records.get(job.id, ())]
             case "sync_checks" | "sync_check_rows":
                 ids = {job.id for job in jobs}
-                return [row for row in self.checks.rows(table) if row[0] in ids]
+                return self.checks.rows(table, replace(wanted, job=lambda job_id, *_: job_id in ids))
             case "sync_dead_letters":
                 having = self._store.dead_letters.counts([job.id for job in jobs])
                 return [row for job in jobs if job.id in having for row in self._dead_letters(job, wanted)]

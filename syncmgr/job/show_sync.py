@@ -66,13 +66,14 @@ class WantedRows:
 
     `job`: whether those of that job, by its id, database and name. `epoch`: the first one. `since`: the earliest
     commit in unix seconds; None: also epochs that are not committed. `newest`: so many rows with the highest epochs of
-    each job; None: all.
+    each job, or of the highest checks; None: all. `check`: its id; None: any.
     """
 
     job: Callable[[int, str, str], bool] = lambda *_: True
     epoch: int = 0
     since: float | None = None
     newest: int | None = None
+    check: int | None = None
 
 
 class Ran(Protocol):

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pymysql
 
+from tests.acceptance.agreement import differing
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
@@ -45,6 +46,8 @@ def check(fe: FrontendProcess, mysql: MysqlServer, operator: Operator, dice: ran
     compared = sum(_compare(fe, mysql, table) for table in TABLES)
     for db in ("bank", "shop"):
         until(lambda db=db: not _unclean(fe, db), deadline=QUIET_SECOND, why=f"a clean {db}", step=ASK_SECOND)
+        if differs := asked(lambda db=db: differing(fe, f"{db}.job1", OWN)):
+            raise WrongError(f"CHECK does not find {db} equal, which is: {differs}")
     points = _points(fe)
     for point in dice.sample(points, min(POINTS, len(points))):
         _look_back(fe, point)

@@ -8,7 +8,7 @@ import itertools
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from syncmgr.sources.port import CheckedServer
 from syncsql import CheckSync, Name, RepairSync
 
 MOST_STORED: Final = 1000  # rows of a table that differ, of at most 8 KiB: a server of metadata takes 16 MiB at once
+EVERYTHING: Final = WantedRows()
 NEWEST: Final = 8  # epochs, of which at most one or two are intents
 KEEPS_OUT: Final = "its job has on_value_error = {policy}, so that its target may lack values that the source has"
 BEFORE: Final = "it is of an earlier life of this frontend, which has not kept the keys; check it again"
@@ -194,14 +195,13 @@ class Checks:
         jobs = self._store.jobs.all(live=True)
         return frozenset((j.db, j.name) for j in jobs for c in j.channels if (c.target_db, c.target) in wanted)
 
-    def rows(self, table: str) -> list[Row]:
-        """Of sync_checks or sync_check_rows, the oldest check first."""
+    def rows(self, table: str, wanted: WantedRows = EVERYTHING) -> list[Row]:
+        """Of sync_checks or sync_check_rows, the oldest check first. What is not wanted is not made."""
         with self._lock:
             checks, past = list(self._checks.values()), list(self._past)
-        if table == "sync_checks":
-            return [*(each.row for each in past), *(each.row(check.id) for check in checks for each in check.tables)]
-        found = [row for each in past for row in each.found]
-        return found + [row for check in checks for each in check.tables for row in each.rows(check.id)]
+        newest = itertools.chain(_newest_first(checks, table, wanted), _past_newest_first(past, table, wanted))
+        found = itertools.islice(itertools.chain.from_iterable(newest), wanted.newest)
+        return list(found)[::-1]
 
     def close(self) -> None:
         """Every one ends."""
@@ -343,6 +343,21 @@ class _Running:
         if self._stopped.is_set():
             raise SyncError(Code.INTERRUPTED)
         return self._checks.own(sql, self._tag)
+
+
+def _newest_first(checks: Sequence[Check], table: str, wanted: WantedRows) -> Iterator[Iterable[Row]]:
+    """The rows of each table."""
+    for check in reversed(checks):
+        for each in reversed(check.tables):
+            job = each.job
+            if wanted.check in {None, check.id} and wanted.job(job.id, job.db, job.name):
+                yield (each.row(check.id),) if table == "sync_checks" else reversed(tuple(each.rows(check.id)))
+
+
+def _past_newest_first(past: Sequence[Outcome], table: str, wanted: WantedRows) -> Iterator[Iterable[Row]]:
+    for each in reversed(past):
+        if wanted.check in {None, each.check} and wanted.job(each.job_id, str(each.row[1]), str(each.row[2])):
+            yield (each.row,) if table == "sync_checks" else reversed(each.found)
 
 
 def _outcome(check: Check, place: int) -> Outcome:

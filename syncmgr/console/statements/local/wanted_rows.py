@@ -13,6 +13,7 @@ from sqlglot import exp
 from syncmgr.console.statements.local.sqlite_times import MOMENT_OF
 
 _JOB: Final = frozenset({"JOB_ID", "JOB_SCHEMA", "JOB_NAME"})
+_NUMBERED: Final = frozenset({"EPOCH", "CHECK_ID"})  # the higher, the newer
 _LATER: Final = (exp.GT, exp.GTE)
 _GATHERED: Final = ("group", "having", "distinct", "windows", "qualify")
 
@@ -20,13 +21,15 @@ _GATHERED: Final = ("group", "having", "distinct", "windows", "qualify")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowBounds:
     """`job`: what columns of a job must be equal to. `since`: SQLite's expression of the earliest commit, "": any.
-    `newest`: so many rows with the highest epochs of each job; None: all.
+    `newest`: so many rows with the highest epochs of each job, or of the highest checks; None: all. `check`: its id;
+    None: any.
     """
 
     job: tuple[tuple[str, int | str], ...] = ()
     epoch: int = 0
     since: str = ""
     newest: int | None = None
+    check: int | None = None
 
 
 UNBOUNDED: Final = RowBounds()
@@ -68,6 +71,8 @@ def _narrowed(found: RowBounds, condition: exp.Expr) -> RowBounds | None:
     name = column.name.upper()
     if name == "EPOCH" and value.is_int:
         return replace(found, epoch=max(found.epoch, int(value.name)))
+    if name == "CHECK_ID" and value.is_int and isinstance(condition, exp.EQ):
+        return replace(found, check=int(value.name))
     if name not in _JOB or not isinstance(condition, exp.EQ) or value.is_int != (name == "JOB_ID"):
         return None
     return replace(found, job=(*found.job, (name, int(value.name) if value.is_int else value.name)))
@@ -90,4 +95,4 @@ def _newest(tree: exp.Select) -> int | None:
 def _is_newest_first(first: exp.Expr, tree: exp.Select) -> bool:
     key = first.this.unnest()
     named = {alias.alias.upper() for alias in tree.find_all(exp.Alias)}
-    return bool(first.args.get("desc")) and isinstance(key, exp.Column) and key.name.upper() == "EPOCH" not in named
+    return bool(first.args.get("desc")) and isinstance(key, exp.Column) and key.name.upper() in _NUMBERED - named

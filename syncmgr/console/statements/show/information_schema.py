@@ -111,7 +111,9 @@ def _wanted(bounds: RowBounds) -> WantedRows:
         values: dict[str, int | str] = {"JOB_ID": job_id, "JOB_SCHEMA": db, "JOB_NAME": name}
         return all(_same(values[column], value) for column, value in bounds.job)
 
-    return WantedRows(job=job, epoch=bounds.epoch, since=_unix_second(bounds.since), newest=bounds.newest)
+    return WantedRows(
+        job=job, epoch=bounds.epoch, since=_unix_second(bounds.since), newest=bounds.newest, check=bounds.check
+    )
 
 
 def _same(one: int | str, other: int | str) -> bool:

@@ -12,6 +12,7 @@ from syncmgr.control.checking.repairs import Repairs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.check.check_options import CheckLimits
 from syncmgr.job.position import Position
+from syncmgr.job.show_sync import WantedRows
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.checks.outcomes import Outcome
@@ -203,6 +204,27 @@ def test_the_oldest_are_forgotten(house: House) -> None:
     assert found == LIMITS.kept + 1
     assert [each.check for each in house.kept.all()] == list(range(2, LIMITS.kept + 2))
     assert len(house.checks.rows("sync_checks")) == LIMITS.kept
+
+
+def test_only_rows_that_are_wanted_are_made(house: House) -> None:
+    """Of one check, of some jobs, or of the newest, of this life of the frontend and of earlier ones alike."""
+    for number in (1, 2):
+        row = (JOB.id, JOB.db, JOB.name, number, "RUNNING")
+        found = tuple((*row, at) for at in range(3))
+        house.kept.change(Outcome(check=number, place=0, job_id=JOB.id, row=row, found=found, over=True))
+    house.checks.recover()
+    house.checks.start(NODE, "demo")
+
+    def ids(table: str, **wanted: Any) -> list[object]:
+        return [row[3] for row in house.checks.rows(table, WantedRows(**wanted))]
+
+    assert ids("sync_checks") == [1, 2, 3]
+    assert ids("sync_checks", newest=2) == [2, 3]
+    assert ids("sync_checks", check=2) == [2]
+    assert ids("sync_checks", check=3) == [3]
+    assert ids("sync_checks", job=lambda _id, _db, name: name != JOB.name) == []
+    assert ids("sync_check_rows", newest=4) == [1, 2, 2, 2]
+    assert [row[-1] for row in house.checks.rows("sync_check_rows", WantedRows(check=1, newest=2))] == [1, 2]
 
 
 def test_a_check_whose_end_cannot_be_stored_ends(house: House) -> None:

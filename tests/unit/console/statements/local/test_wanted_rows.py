@@ -31,6 +31,10 @@ JOB = ("JOB_NAME", "orders")
         ("SELECT * FROM sync_epochs WHERE epoch > 7", RowBounds(epoch=7)),
         ("SELECT * FROM sync_epochs WHERE epoch = 7 LIMIT 1", RowBounds(epoch=7)),
         ("SELECT * FROM sync_epochs LIMIT 10", RowBounds(newest=10)),
+        ("SELECT * FROM sync_checks WHERE check_id = 7", RowBounds(check=7)),
+        ("SELECT * FROM sync_checks ORDER BY check_id DESC LIMIT 2", RowBounds(newest=2)),
+        ("SELECT * FROM sync_checks WHERE check_id = 7 AND result = 'EQUAL' LIMIT 2", RowBounds(check=7)),
+        ("SELECT * FROM sync_checks ORDER BY check_id LIMIT 2", RowBounds()),
         ("SELECT * FROM sync_epochs ORDER BY epoch DESC, job_id LIMIT 10 OFFSET 20", RowBounds(newest=30)),
         (
             "SELECT * FROM sync_epochs WHERE job_name = 'orders' ORDER BY epoch DESC LIMIT 3",
