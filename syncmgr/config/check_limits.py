@@ -1,4 +1,4 @@
-"""How many checks of targets run and are kept, how long they wait, how much they repair.
+"""How many checks of targets run and are kept, how long they wait, when they come again, how much they repair.
 
 Owns: these rows of the table of settings.
 Must not know: the other rows, who uses a value.
@@ -32,6 +32,16 @@ CHECK_LIMITS: Final[tuple[Setting, ...]] = (
         "How long a check waits for a job that does not run, or a table that is not streaming, before it is FAILED.",
         at_least(1),
         mutable=True,
+    ),
+    Setting(
+        "check_every_hour",
+        0.0,
+        "hours",
+        "A job that runs is checked (CHECK SYNC JOB) by itself when no check of all its tables has begun for so long. "
+        "Fractions are allowed. 0: never.",
+        at_least(0),
+        mutable=True,
+        job=True,
     ),
     Setting(
         "repair_max_rows",

@@ -19,6 +19,7 @@ from syncmgr.console.login.tls import publish_certificate
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.checking.checks import Checks
 from syncmgr.control.checking.repairs import Repairs
+from syncmgr.control.checking.repetition import Repetition
 from syncmgr.control.jobs import Jobs
 from syncmgr.control.running.retained_binlogs import RetainedBinlogs
 from syncmgr.control.running.scheduler import Scheduler
@@ -46,6 +47,7 @@ from syncmgr.sources.registry import KINDS
 REPLACED: Final = 3  # exit status
 OUTPUT: Final = "output"
 BINLOGS: Final = "binlogs"
+CHECKS: Final = "checks"
 
 log = logging.getLogger(__package__)
 
@@ -131,6 +133,14 @@ class Frontend:
         """Their outcome is a part of the history."""
         return self.history.checks
 
+    def _repetition(self) -> Repetition:
+        store = self._metadata.store
+        return Repetition(
+            lambda: list(store.jobs.all(live=True)),
+            self.checks,
+            lambda given: JobSettings(self._settings, given).seconds("check_every_hour"),
+        )
+
     def _measuring(self) -> Measuring:
         folders = {name: self._settings.folder(name) for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir")}
         engines = {"lake": lambda: self.lake.serves, "queries": lambda: self.queries.pid is not None}
@@ -140,7 +150,13 @@ class Frontend:
         return Scheduler(
             self._tick,
             self._settings.seconds("sync_checker_interval_second"),
-            {UPKEEP: upkeep.upkeep, EXPIRY: upkeep.expire, OUTPUT: log_output.bound, BINLOGS: retained.look},
+            {
+                UPKEEP: upkeep.upkeep,
+                EXPIRY: upkeep.expire,
+                OUTPUT: log_output.bound,
+                BINLOGS: retained.look,
+                CHECKS: self._repetition().look,
+            },
             self._settings.seconds("upkeep_interval_second"),
         )
 

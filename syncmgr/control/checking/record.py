@@ -19,8 +19,11 @@ from syncmgr.job.check.verdict import Found, Key, Kind, Result, result
 from syncmgr.job.sync_job import SyncJob
 
 LONGEST: Final = 4096  # characters of a row that is shown
-STATE: Final = 8  # its place in a row of sync_checks; the result follows it
+CHECK: Final = 3  # the places in a row of sync_checks
+STATE: Final = 8  # the result follows it
+BEGIN_TIME: Final = 22
 REASON: Final = 24
+REPAIRS: Final = 25
 INTERRUPTED: Final = "the frontend ended meanwhile, so that nothing is known of it; check it again"
 
 Row = tuple[object, ...]
