@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.bench.places import add_options, placed
+from tests.bench.places import add_options, made, placed
 from tests.bench.reading import compare
 from tests.support.lakes import of_spark
 from tests.support.servers.mysql import MysqlServer
@@ -124,7 +124,7 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, changes: int) ->
     cursor = source.cursor()
     cursor.execute("CREATE DATABASE bench")
     cursor.execute(f"CREATE TABLE bench.t ({COLUMNS.format(key='PRIMARY KEY')})")
-    fe.sql("CREATE DATABASE bench")
+    until(lambda: made(fe, "bench"), deadline=120, why="Spark")
     fe.sql(f"CREATE TABLE bench.t ({COLUMNS.format(key='NOT NULL')}) UNIQUE KEY(id)")
     fe.sql(f"CREATE SYNC bench.job1 (FROM bench.t INTO t) {BINLOG.format(port=mysql.port)}")
     started = time.monotonic()

@@ -17,12 +17,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pymysql
 from pymysql.cursors import DictCursor
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, Meter, load
-from tests.bench.places import add_options, placed
+from tests.bench.places import add_options, made, placed
 from tests.bench.snapshot import SNAPSHOT
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
@@ -67,14 +66,6 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, second: float, rows: int) -
         print(f"beside the snapshot of {rows} rows, which took {time.time() - started:.1f} s", flush=True)
     stop.set()
     writer.join()
-
-
-def made(fe: FrontendProcess, db: str) -> bool:
-    """A statement that needs Spark waits for its start only so long."""
-    with contextlib.suppress(pymysql.err.MySQLError):
-        fe.sql(f"CREATE DATABASE IF NOT EXISTS {db}")
-        return True
-    return False
 
 
 def fill(mysql: MysqlServer, fe: FrontendProcess, rows: int) -> None:

@@ -1,16 +1,19 @@
 """Where the lake of a bench's frontend is, by the options of its command line.
 
-Owns: --lake, --delay and --cluster, and the servers that they need.
+Owns: --lake, --delay and --cluster, and the servers that they need; when the frontend answers what needs Spark.
 Must not know: what is measured.
 """
 
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import pymysql
+
+from tests.acceptance.frontend import FrontendProcess
 from tests.support.lakes import LOCAL, jdbc_lake, rest_lake
 from tests.support.servers.spark_cluster import SparkCluster
 
@@ -43,3 +46,11 @@ def placed(options: argparse.Namespace, folder: Path) -> Iterator[Mapping[str, s
             running.callback(cluster.stop)
             settings |= cluster.start().options()
         yield settings
+
+
+def made(fe: FrontendProcess, db: str) -> bool:
+    """A statement that needs Spark waits for its start only so long."""
+    with suppress(pymysql.err.MySQLError):
+        fe.sql(f"CREATE DATABASE IF NOT EXISTS {db}")
+        return True
+    return False

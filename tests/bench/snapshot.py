@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, SQL, Meter, load
-from tests.bench.places import add_options, placed
+from tests.bench.places import add_options, made, placed
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -41,7 +41,7 @@ def main() -> None:
                 cursor.execute(f"CREATE TABLE bench.t ({COLUMNS.format(key='PRIMARY KEY')})")
                 load(cursor, options.rows)
                 cursor.execute("ANALYZE TABLE bench.t")
-            fe.sql("CREATE DATABASE bench")
+            until(lambda: made(fe, "bench"), deadline=120, why="Spark")
             for table in ("t", "again"):
                 measure(mysql, fe, table, options.connections, COMPUTED if options.computed else "")
             for what, sql in SQL.items():
