@@ -43,6 +43,7 @@ def frontend(tmp_path: Path) -> Iterator[FrontendProcess]:
     process.kill_if_alive()
 
 
+@pytest.mark.slow
 def test_the_whole_product_runs_on_a_source_of_its_own(frontend: FrontendProcess, tmp_path: Path) -> None:
     """Snapshot, targets that are made, changes, PAUSE and RESUME, death and restart: no module but the registry knows
     the kind of source.
