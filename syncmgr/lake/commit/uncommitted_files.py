@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.dead_letter import DeadLetter
@@ -26,7 +24,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.index.key_index import KeyNumbers
 from syncmgr.lake.index.keys import KeyShape, file_keys
-from syncmgr.lake.spark.jvm import Java, words
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, words
 
 MATCHING: Final = "matching"  # folder of the keys that a part replaces
 
@@ -164,11 +162,18 @@ class UncommittedFiles:
         """Deletes files that no snapshot names; if one may, that is known once the epoch is committed."""
         if self._written is None:
             return
-        if self._written.sent:
+        if self._written.sent or not self._deleted(self._written.folder):
             self._strays.append(self._written.folder)
-        else:
-            self._iceberg.delete(self._written.folder)
         self._written = None
+
+    def _deleted(self, folder: str) -> bool:
+        """False: it is left, and why is logged: whoever discards it has a reason of their own to report."""
+        try:
+            self._iceberg.delete(folder)
+        except JAVA_ERRORS as error:
+            log.info("%s is left: %s", folder, words(error))
+            return False
+        return True
 
     def give_up(self) -> None:
         """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
@@ -184,10 +189,7 @@ class UncommittedFiles:
         named = self._iceberg.marks_of_all(table, FILES_MARK) if self._strays else frozenset()
         for folder in self._strays:
             if name_of(folder) not in {counts, *named}:
-                try:
-                    self._iceberg.delete(folder)
-                except Py4JJavaError as error:
-                    log.info("%s is left: %s", folder, words(error))
+                self._deleted(folder)
         for folder in (*self._strays, *([] if self._written is None else [self._written.folder])):
             self._iceberg.storage.settled(folder)
         self._strays.clear()

@@ -255,6 +255,24 @@ def test_a_value_that_does_not_fit_is_told(tables: Tables) -> None:
     assert table.rows() == []
 
 
+def test_a_value_that_does_not_fit_is_told_though_its_files_stay(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they cannot be deleted, as in a store that is away: another error would be tried again for ever."""
+    table, asked = tables.make("(id BIGINT NOT NULL, v INT) UNIQUE KEY(id)"), list[str]()
+
+    def refuse(path: str) -> None:
+        asked.append(path)
+        table.lake.iceberg().jvm.java.lang.Integer.parseInt("away")
+
+    table.expressions = {"id": "`id`", "v": "CAST(`v` AS BIGINT) + 1"}
+    monkeypatch.setattr(table.lake.iceberg(), "delete", refuse)
+    with pytest.raises(SyncError, match=r"Column 'v' of table") as caught:
+        table.commit([(INS, 1, 2**31)])
+    assert caught.value.code is Code.SOURCE_VALUE
+    assert asked
+
+
 def test_null_in_a_column_that_takes_none_is_told(tables: Tables) -> None:
     """NOT NULL holds."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
