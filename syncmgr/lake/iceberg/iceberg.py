@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.java_api import closing_java, iterated
@@ -140,6 +141,20 @@ class Iceberg(Transactions):
             if self._deleting.tableExists(identifier):
                 raise
             return False
+
+    def expire(self, session: SparkSession, db: str, table: str, until: int) -> bool:
+        """Expires the snapshots before `until`, Unix milliseconds, and deletes the files that only they name; whether
+        it did: a catalog that then answers with what the table was before its last commits names too few files.
+        """
+        loaded = self._deleting.loadTable(self._identifier(db, table))
+        before = int(loaded.operations().current().lastSequenceNumber())
+        java: Java = session._jsparkSession  # noqa: SLF001
+        action = self._package.spark.actions.SparkActions.get(java).expireSnapshots(loaded).expireOlderThan(until)
+        action.expireFiles()  # commits, and looks at the table again
+        if int(loaded.operations().current().lastSequenceNumber()) < before:
+            return False
+        action.execute()
+        return True
 
     def create_table(
         self,

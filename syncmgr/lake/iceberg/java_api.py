@@ -87,9 +87,8 @@ class JavaApi:
         #: Nobody else commits through a connection that may be lost.
         self.embedded = elsewhere is not None
         has_two = spark.conf.get(f"spark.sql.catalog.{DELETING}", None) is not None
-        #: The name and the catalog of what deletes files.
-        self.deleting = DELETING if has_two else CATALOG
-        self._deleting: Java = catalogs.catalog(self.deleting).icebergCatalog()
+        #: That of what deletes files.
+        self._deleting: Java = catalogs.catalog(DELETING if has_two else CATALOG).icebergCatalog()
         #: A replica or a cache of the catalog may answer with what a table was before its last commit.
         self.may_be_old = has_two
 

@@ -32,7 +32,7 @@ from syncmgr.lake.target.own_properties import refuse_long_waits, refuse_no_remo
 from syncmgr.lake.upkeep.candidates import IdleTime
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
 from syncmgr.lake.upkeep.fold import Fold
-from syncmgr.lake.upkeep.orphans import remove_orphans, stamp
+from syncmgr.lake.upkeep.orphans import remove_orphans
 from syncmgr.lake.upkeep.tasks import set_tasks
 
 QUIET_SECOND: Final = 2.0  # after this long without a commit, upkeep disturbs nothing
@@ -379,10 +379,9 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
         return 0
     _hold_staged(iceberg, session, (db, table), loaded)
     older = iceberg.older_snapshots(loaded, oldest)
-    until = f"{stamp(kept // 1000)}.{kept % 1000:03d}"
     set_tasks(session, iceberg.current(loaded))
     passing(CrashPoint.EXPIRY_BEGUN)
-    call = f"CALL {iceberg.deleting}.system.expire_snapshots"
-    session.sql(f"{call}(table => {as_argument((db, table))}, older_than => TIMESTAMP '{until}')").collect()
+    if not iceberg.expire(session, db, table, kept):
+        logger.warning("old files of %s.%s are left to the removal of orphans: its catalog answers late", db, table)
     passing(CrashPoint.EXPIRED)
     return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)

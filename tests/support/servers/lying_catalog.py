@@ -18,6 +18,7 @@ NAMES: Final = {409: "CommitFailedException", 500: "InternalServerError", 503: "
 SILENT: Final = 0
 GATEWAY: Final = 502
 SILENCE_SECOND: Final = 15.0 * PATIENCE  # the tests' client waits less
+MOST_AGO: Final = 2
 JSON: Final = ("Content-Type", "application/json")
 
 
@@ -25,18 +26,19 @@ class LyingCatalog(TroubledWay):
     """`lie`: the status with which the next commits, and tables that are created, are answered after the server has
     accepted them, SILENT: none for
     longer than a client waits; after `times` of them it tells the truth again. `old`: how many of the next loads of a
-    table are answered with what it was before its last commit, as by a replica or a cache. `vends`: settings of a
-    FileIO that are given with each table, below `prefix` alone if there is one. `late`: the next request by this method
-    is answered with 502 and reaches the server with `deliver`.
+    table are answered with what it was before its last commit, or as many as `ago`, as by a replica or a cache.
+    `vends`: settings of a FileIO that are given with each table, below `prefix` alone if there is one. `late`: the next
+    request by this method is answered with 502 and reaches the server with `deliver`.
     """
 
     kept_back = frozenset({"accept-encoding", "if-none-match"})
 
     def __init__(self, target: str) -> None:
         self._lie, self._times, self._lock = 200, 0, threading.Lock()
-        self._tables: dict[str, list[Answer]] = {}  # the last two states of each, as they were answered
+        self._tables: dict[str, list[Answer]] = {}  # the last states of each, as they were answered
         self.told: list[int] = []
         self.retry_after, self.old, self._old_after = False, 0, 0
+        self.ago = 1
         self.vends: dict[str, str] = {}
         self.prefix: str | None = None
         self.late: str | None = None
@@ -87,15 +89,15 @@ class LyingCatalog(TroubledWay):
             return self._lie
 
     def _of_then(self, path: str, answer: Answer) -> Answer:
-        """A load of a table, or what it was before the last change that was loaded."""
+        """A load of a table, or what it was before the last changes that were loaded."""
         with self._lock:
             states = self._tables.setdefault(path, [])
             if not states or _place(states[-1]) != _place(answer):
-                self._tables[path] = [*states[-1:], answer]
+                self._tables[path] = [*states[-MOST_AGO:], answer]
             if not self.old:
                 return answer
             self.old -= 1
-            return self._tables[path][0]
+            return self._tables[path][-1 - self.ago :][0]
 
     def _with_credentials(self, answer: bytes) -> bytes:
         """What is a table, as a catalog that vends them sends it: in its settings, or by what lies below a prefix."""

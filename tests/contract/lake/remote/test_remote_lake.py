@@ -25,6 +25,7 @@ from syncmgr.lake.upkeep.upkeep import Kind, expire
 from tests.contract.lake.remote.unanswered import until_altered, until_committed, until_done
 from tests.support.lakes import RestLake, missing_for_rest, rest_lake
 from tests.support.servers.object_store import BUCKET
+from tests.support.servers.troubled import Answer
 from tests.support.snippets import run_snippet
 from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, changes_of, new_queries
 
@@ -355,3 +356,29 @@ def test_upkeep_deletes_no_file_that_an_old_answer_does_not_name(tables: Tables,
     assert table.rows() == [(number, number) for number in range(8)]
     table.commit([(INS, 8, 8)])
     assert table.rows() == [(number, number) for number in range(9)]
+
+
+def test_an_expiry_deletes_no_file_that_an_old_answer_does_not_name(
+    tables: Tables, rest: RestLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replica that is some commits late answers right after the snapshots were removed."""
+    table = tables.make()
+    for number in range(3):
+        table.commit([(INS, number, number)])
+    honest = rest.proxy.said
+
+    def late(method: str, path: str, answer: Answer) -> Answer | None:
+        if method == "POST" and not path.endswith("/metrics"):
+            rest.proxy.old, rest.proxy.ago = 1, 2
+        return honest(method, path, answer)
+
+    iceberg = table.lake.iceberg()
+    assert table.last_snapshot is not None
+    monkeypatch.setattr(rest.proxy, "said", late)
+    expire(iceberg, table.lake.upkeep_session(snapshots=True), table.db, table.name, table.last_snapshot)
+    monkeypatch.undo()
+    assert (rest.proxy.old, rest.proxy.ago) == (0, 2)
+    rest.proxy.ago = 1
+    assert table.rows() == [(number, number) for number in range(3)]
+    table.commit([(UPD, 0, 10)])
+    assert table.rows() == [(0, 10), (1, 1), (2, 2)]
