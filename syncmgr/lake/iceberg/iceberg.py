@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.java_api import closing_java, iterated
 from syncmgr.lake.iceberg.layout import FORMAT_VERSION, Field, JsonValue
-from syncmgr.lake.iceberg.transactions import Transactions, is_of_rest
+from syncmgr.lake.iceberg.transactions import Transactions
 from syncmgr.lake.spark.jvm import Java, java_class
 
 VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
@@ -89,7 +89,7 @@ class Iceberg(Transactions):
         """
         identifier = self._identifier(db, table)
         if drops is None:
-            self._drop_elsewhere(identifier)
+            self._deleting.dropTable(identifier, True)
             return None
         try:
             self._must_have_files(db, table)
@@ -115,32 +115,6 @@ class Iceberg(Transactions):
                 self._package.CatalogUtil.dropTableData(io, metadata)
         drops.end(uuid)
         return other
-
-    def _drop_elsewhere(self, identifier: Java) -> None:
-        """A catalog whose server deletes the files does so, whether it is heard or not. Any other client of Iceberg
-        deletes them only if it hears that it has dropped the table, and repeats what was not answered by itself.
-        """
-        try:
-            operations = self._deleting.loadTable(identifier).operations()
-            io, metadata = operations.io(), operations.current()
-        except Py4JJavaError as error:
-            if java_class(error) == NO_SUCH_TABLE:
-                return
-            operations = metadata = None  # whatever it is, DROP meets it, too
-        if metadata is None or is_of_rest(operations):
-            self._deleting.dropTable(identifier, True)
-        elif not self._dropped(identifier):
-            with passing_over_missing():
-                self._package.CatalogUtil.dropTableData(io, metadata)
-
-    def _dropped(self, identifier: Java) -> bool:
-        """False: it is gone, and whoever dropped it may have left its files."""
-        try:
-            return bool(self._deleting.dropTable(identifier, True))
-        except Py4JJavaError:
-            if self._deleting.tableExists(identifier):
-                raise
-            return False
 
     def expire(self, session: SparkSession, db: str, table: str, until: int) -> bool:
         """Expires the snapshots before `until`, Unix milliseconds, and deletes the files that only they name; whether
