@@ -428,7 +428,8 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
     mysql_server.run(f"INSERT INTO {name}.t VALUES (3, 1, 'old', NULL), (5, 5, 'ghost', NULL)")
     until(lambda: any(t["epochs"] for t in frontend.job(name)["Status"]["behind"].values()), why="rows that wait")
     mysql_server.run(f"ALTER TABLE {name}.t MODIFY y CHAR(30), DROP COLUMN x, ADD COLUMN z INT")
-    until(lambda: "A DDL statement" in str(frontend.job(name)["Msg"]), why="the statement, which stops the table")
+    reason = f"SELECT reason FROM information_schema.sync_channels WHERE job_schema = '{name}' AND target_table = 't'"
+    until(lambda: "A DDL statement" in str(frontend.sql(reason)), why="the statement, which stops the table")
     mysql_server.run(
         f"UPDATE {name}.t SET y = 'new' WHERE id = 3",
         f"DELETE FROM {name}.t WHERE id = 5",

@@ -376,14 +376,14 @@ def test_a_message_of_any_length_holds_nobody_up(queries: Queries, sql: str) -> 
     assert len(str(error)) < 20_000
     engine = running(queries)
     with pytest.raises(JavaFailedError) as caught:
-        list(engine._session(None, UTC).sql(sql).pickled())
+        list(engine._sessions.of(None, UTC).sql(sql).pickled())
     assert len(caught.value.text) < MOST_CAUSES * 20_000
     assert time.process_time() - begun < 10
 
 
 def test_the_parameters_of_a_message_are_cut(queries: Queries) -> None:
     """A name that is no name may have a quarter of a megabyte."""
-    session = running(queries)._session(None, UTC)
+    session = running(queries)._sessions.of(None, UTC)
     with pytest.raises(JavaFailedError) as caught:
         session.sql(f"SELECT `{'x' * 200_000}` FROM range(1)")
     assert "UNRESOLVED_COLUMN" in caught.value.text

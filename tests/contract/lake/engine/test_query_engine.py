@@ -126,7 +126,7 @@ def test_what_begins_after_a_cancel_is_cancelled_too(
     assert engine is not None
     # a later look would cancel
     until(lambda: query not in engine._cancelled._queries, why="the look that finds nothing of it")
-    session = engine._session(None, "UTC")
+    session = engine._sessions.of(None, "UTC")
 
     def compute() -> None:
         engine._spark.begin_job_group("late")
