@@ -21,9 +21,9 @@ from syncmgr.errors import SyncError
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.jvm import JAVA_ERRORS
 from syncmgr.lake.spark.queries import answer
-from syncmgr.lake.spark.queries.engine import SETTINGS
 from syncmgr.lake.spark.queries.frame import SparkOfQueries, SparkSessionOfQueries
 from syncmgr.lake.spark.queries.queries import UTC
+from syncmgr.lake.spark.queries.sessions import SETTINGS
 from tests.support import select_corpus
 from tests.support.select_corpus import DATABASE, Asked
 from tests.support.servers.mysql import MysqlServer
