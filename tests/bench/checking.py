@@ -180,8 +180,9 @@ def kills(mysql: MysqlServer, fe: FrontendProcess, options: argparse.Namespace) 
         while counts.total() < options.kills:
             check = started(fe, 'CHECK SYNC JOB c.job1 WITH ("chunk_rows" = "2000", "rounds" = "100")')
             while counts.total() < options.kills and not all(row["STATE"] in OVER for row in rows_of(fe, check)):
-                time.sleep(dice.random() * 1.5)
-                victim = dice.choice(("worker", "worker", "jvm", "server", "frontend"))
+                time.sleep(dice.random() * 6)
+                ends = 1 - states.total() % 2  # the frontend's death ends a check: every other one may end by itself
+                [victim] = dice.choices(("worker", "jvm", "server", "frontend"), (6, 2, 3, ends))
                 kill(mysql, fe, victim)
                 counts[victim] += 1
             row = ended(fe, check)
