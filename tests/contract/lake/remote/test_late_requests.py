@@ -3,43 +3,21 @@
 `test_a_statement_that_arrives_late_is_refused` of test_remote_lake.py is in every run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from syncmgr.job.ddl.lake_change import CommentField, RenameField
 from syncmgr.job.rows.batch import ChangeKind
-from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.jvm import JAVA_ERRORS
 from tests.contract.lake.remote.unanswered import until_done
-from tests.support.lakes import RestLake, missing_for_rest, rest_lake
-from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, changes_of
+from tests.support.lakes import RestLake
+from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of
 
 INS, UPD, DEL = ChangeKind
 pytestmark = [*SPARK, pytest.mark.slow]
 CONFLICT = 409
-
-
-@pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestLake]:
-    missing = missing_for_rest()
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    with rest_lake(tmp_path_factory.mktemp("rest")) as rest:
-        yield rest
-
-
-@pytest.fixture(scope="module")
-def remote(rest: RestLake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with another_lake(tmp_path_factory.mktemp("remote"), rest.options) as lake:
-        yield lake
-
-
-@pytest.fixture
-def tables(remote: Lake, tmp_path: Path) -> Tables:
-    return Tables(remote, tmp_path)
 
 
 def rows(table: LakeTable) -> None:

@@ -3,7 +3,6 @@
 One lake for all of them, and few of each kind: `SYNCMGR_TEST_LAKE=s3-rest` takes the other tests of the lake there.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,36 +22,16 @@ from syncmgr.lake.storage.copies import Room
 from syncmgr.lake.upkeep import fold
 from syncmgr.lake.upkeep.upkeep import Kind, expire
 from tests.contract.lake.remote.unanswered import until_altered, until_committed, until_done
-from tests.support.lakes import RestLake, missing_for_rest, rest_lake
+from tests.support.lakes import RestLake
 from tests.support.servers.object_store import BUCKET
 from tests.support.servers.troubled import Answer
 from tests.support.snippets import run_snippet
-from tests.support.spark_session import SPARK, LakeTable, Tables, another_lake, changes_of, new_queries
+from tests.support.spark_session import SPARK, LakeTable, Tables, changes_of, new_queries
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
 MOST_REQUESTS, CONFLICT = 13, 409
 BOTH = [(1, 10), (3, 3)]
-
-
-@pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestLake]:
-    missing = missing_for_rest()
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    with rest_lake(tmp_path_factory.mktemp("rest")) as rest:
-        yield rest
-
-
-@pytest.fixture(scope="module")
-def remote(rest: RestLake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with another_lake(tmp_path_factory.mktemp("remote"), rest.options) as lake:
-        yield lake
-
-
-@pytest.fixture
-def tables(remote: Lake, tmp_path: Path) -> Tables:
-    return Tables(remote, tmp_path)
 
 
 def objects(rest: RestLake, table: LakeTable, prefix: str = "") -> set[str]:
